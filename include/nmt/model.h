@@ -1,0 +1,45 @@
+/** A trained model: parameters, vocabularies and the configuration that made it, loaded from one file. */
+#ifndef NMT_MODEL_H
+#define NMT_MODEL_H
+
+#include <stddef.h>
+
+#include <nmt/config.h>
+#include <nmt/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nmt_model nmt_model;
+
+/** Loads a model file (safetensors). On success `*model` is owned by the caller: nmt_model_free. */
+NMT_API nmt_status nmt_model_load(nmt_model **model, const char *path, nmt_error *error);
+
+NMT_API void nmt_model_free(nmt_model *model);
+
+/** Borrowed from the model. */
+NMT_API const nmt_config *nmt_model_config(const nmt_model *model);
+
+typedef struct nmt_tensor_info {
+    const char *name; /**< borrowed from the model */
+    size_t rows;      /**< first dimension: outputs of a weight [out,in], the length of a vector */
+    size_t columns;   /**< second dimension; 0 for a vector */
+} nmt_tensor_info;
+
+NMT_API size_t nmt_model_tensor_count(const nmt_model *model);
+NMT_API nmt_tensor_info nmt_model_tensor(const nmt_model *model, size_t index);
+NMT_API size_t nmt_model_parameter_count(const nmt_model *model);
+NMT_API size_t nmt_model_source_vocabulary_size(const nmt_model *model);
+NMT_API size_t nmt_model_target_vocabulary_size(const nmt_model *model);
+
+/** JSON array, one object a validation: epoch, update, losses, metric. Borrowed from the model. */
+NMT_API const char *nmt_model_history(const nmt_model *model);
+
+/** Version of nmt that wrote the model file. Borrowed from the model. */
+NMT_API const char *nmt_model_version(const nmt_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

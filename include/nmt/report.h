@@ -1,0 +1,41 @@
+/** Alignments written for people and for programs. */
+#ifndef NMT_REPORT_H
+#define NMT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <nmt/error.h>
+#include <nmt/translate.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum nmt_alignment_format {
+    NMT_ALIGNMENT_LONG,    /**< CSV: sentence,target_index,target,source_index,source,weight */
+    NMT_ALIGNMENT_MATRIX,  /**< CSV: one block a sentence, a header of source tokens, a row a target token */
+    NMT_ALIGNMENT_PHARAOH, /**< `i-j` links, 0-based source-target, the source token of most weight; never `</s>` */
+    NMT_ALIGNMENT_TERMINAL /**< shaded cells for a person to look at */
+} nmt_alignment_format;
+
+typedef struct nmt_alignment_writer nmt_alignment_writer;
+
+/**
+ * Starts a report on `file`, which stays the caller's; the long form writes its header now. `end_of_sentence` false
+ * leaves out the row and the column of `</s>` (weights stay as they are).
+ */
+NMT_API nmt_status nmt_alignment_writer_create(nmt_alignment_writer **writer, FILE *file, nmt_alignment_format format,
+                                               bool end_of_sentence, nmt_error *error);
+
+/** Writes the next sentence (sentences count from 1). Errors: NMT_IO when the file cannot take it. */
+NMT_API nmt_status nmt_alignment_writer_add(nmt_alignment_writer *writer, const nmt_alignment *alignment,
+                                            nmt_error *error);
+
+NMT_API void nmt_alignment_writer_free(nmt_alignment_writer *writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+"""Writes the golden results that tests/test_golden.c holds the C implementation against: for each choice of the
+configuration one JSON file with parameters, a batch of unequal lengths, and what PyTorch computes from them in double
+precision: the summed loss, all its gradients, the attention, the greedy outputs, and three updates of training.
+
+    /usr/bin/python3 scripts/reference/make_goldens.py [DIRECTORY]        (default: tests/golden)
+
+Needs PyTorch 1.13 or later (Debian: python3-torch).
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+
+from model import Batch, Config, Translator
+
+# No two sizes, nor their sums that shape a tensor, are equal, so a transposed or misplaced matrix cannot pass.
+VOCABULARIES = {"source_vocabulary": 11, "target_vocabulary": 16}
+SIZES = {
+    "source_embedding": 3,
+    "target_embedding": 5,
+    "encoder_hidden": 4,
+    "decoder_hidden": 6,
+    "attention_score": "additive",
+    "attention_size": 7,
+    "readout_size": 10,
+}
+# Tokens repeat within and across sentences; the longest source has not the longest target; one side may be empty.
+SOURCES = [[4, 9, 4, 0], [3, 10, 7, 5, 5, 8, 3], [6], [8, 3, 9, 6], []]
+TARGETS = [[5, 3, 12, 5, 5], [4, 11, 0], [6, 8, 15, 12, 3, 7, 9, 4], [], [9, 3]]
+GREEDY_LIMIT = 12
+UPDATES = 3
+
+# Adam's epsilon is of the gradients' size: so its place in the formula shows, and an element whose gradient is nearly
+# zero is not thrown about by rounding.
+ADAM = {"optimizer": "adam", "learning_rate": 0.01, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-3, "clip_norm": 0.2}
+ADADELTA = {"optimizer": "adadelta", "learning_rate": 1.0, "rho": 0.95, "adadelta_epsilon": 1e-6, "clip_norm": 0.2}
+SGD = {"optimizer": "sgd", "learning_rate": 0.5, "momentum": 0.9, "clip_norm": 0.2}
+
+BASE = {
+    "gru": "reset_after",
+    "initial_state": "backward",
+    "readout": "linear",
+    "readout_embedding": True,
+    "readout_state": "current",
+}
+CASES = {
+    "base": ({}, ADAM),
+    "sgd": ({}, SGD),
+    "linear_without_embedding": ({"readout_embedding": False}, ADAM),
+    "linear_previous": ({"readout_state": "previous"}, ADAM),
+    "tanh": ({"readout": "tanh"}, ADAM),
+    "tanh_previous_without_embedding": (
+        {"readout": "tanh", "readout_state": "previous", "readout_embedding": False},
+        ADAM,
+    ),
+    "maxout": ({"readout": "maxout"}, ADAM),
+    "mean": ({"initial_state": "mean"}, ADAM),
+    "zero": ({"initial_state": "zero"}, ADAM),
+    "reset_before": ({"gru": "reset_before"}, ADAM),
+    "reset_before_mean": ({"gru": "reset_before", "initial_state": "mean", "readout": "tanh"}, ADAM),
+    "paper": ({"gru": "reset_before", "readout": "maxout", "readout_state": "previous"}, ADADELTA),
+}
+
+
+def draw_parameters(model, seed):
+    """Normal, in steps of 1/128, which float, double and a short decimal hold exactly. Large enough that no gradient
+    is tiny, and that the attention prefers some tokens."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.parameters_by_name():
+            deviation = 1.0 if name.startswith(("encoder.", "attention.")) else 0.5
+            drawn = deviation * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.copy_((drawn * 128).round() / 128)
+
+
+def make_optimizer(training, parameters):
+    rate = training["learning_rate"]
+    if training["optimizer"] == "adam":
+        betas = training["beta1"], training["beta2"]
+        return torch.optim.Adam(parameters, lr=rate, betas=betas, eps=training["epsilon"])
+    if training["optimizer"] == "adadelta":
+        return torch.optim.Adadelta(parameters, lr=rate, rho=training["rho"], eps=training["adadelta_epsilon"])
+    return torch.optim.SGD(parameters, lr=rate, momentum=training["momentum"])
+
+
+def train(model, batch, training):
+    """UPDATES updates on the mean loss of a target token; returns the summed loss before each."""
+    parameters = list(model.parameters())
+    optimizer = make_optimizer(training, parameters)
+    losses = []
+    for _ in range(UPDATES):
+        optimizer.zero_grad()
+        loss = model.loss(batch)
+        (loss / batch.tokens).backward()
+        norm = clip_grad_norm_(parameters, training["clip_norm"])
+        assert norm > 1.5 * training["clip_norm"], f"clipping would not show at norm {norm}"
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def tensors(named):
+    """{name: {shape, values}}; v_a, here a matrix of one row, becomes the vector that it is."""
+    return {
+        name: {"shape": list(tensor.squeeze().shape), "values": tensor.detach().flatten().tolist()}
+        for name, tensor in named
+    }
+
+
+def alignments(model, batch):
+    """For each sentence the attention [T+1, S+1] without padding."""
+    with torch.no_grad():
+        _, alpha = model(batch)
+    return [
+        alpha[i, : len(target) + 1, : len(source) + 1].tolist()
+        for i, (source, target) in enumerate(zip(SOURCES, TARGETS))
+    ]
+
+
+def make_golden(seed, choices, training):
+    section = {**SIZES, **BASE, **choices}
+    model = Translator(Config(**VOCABULARIES, **section)).double()
+    draw_parameters(model, seed)
+    batch = Batch.of(SOURCES, TARGETS)
+
+    loss = model.loss(batch)
+    loss.backward()
+    greedy, lead = model.greedy(batch, GREEDY_LIMIT)
+    assert lead > 1e-4, f"rounding could change a greedy choice that leads by {lead}"
+    golden = {
+        "config": {"model": section, "training": {**training, "dropout": 0, "label_smoothing": 0}},
+        **{f"{name}_size": size for name, size in VOCABULARIES.items()},
+        "batch": {"sources": SOURCES, "targets": TARGETS},
+        "parameters": tensors(model.parameters_by_name()),
+        "loss": loss.item(),
+        "gradients": tensors((name, parameter.grad) for name, parameter in model.parameters_by_name()),
+        "alpha": alignments(model, batch),
+        "greedy_limit": GREEDY_LIMIT,
+        "greedy": greedy,
+    }
+    losses = train(model, batch, training)
+    golden["updates"] = {"losses": losses, "parameters": tensors(model.parameters_by_name())}
+    return golden
+
+
+def to_json(value, indent=0):
+    """JSON with nine significant digits, one line for each tensor, row or list of tokens."""
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    if isinstance(value, dict) and "values" not in value:
+        inner = ",\n".join(f"{' ' * indent} {json.dumps(k)}: {to_json(v, indent + 1)}" for k, v in value.items())
+        return f"{{\n{inner}\n{' ' * indent}}}"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)}: {to_json(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return "[" + f",\n{' ' * (indent + 1)}".join(to_json(row, indent + 1) for row in value) + "]"
+    if isinstance(value, list):
+        return "[" + ",".join(to_json(item) for item in value) + "]"
+    return json.dumps(value)
+
+
+def main():
+    root = Path(__file__).resolve().parents[2]
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else root / "tests" / "golden"
+    directory.mkdir(parents=True, exist_ok=True)
+    for seed, (name, (choices, training)) in enumerate(CASES.items(), start=1):
+        golden = make_golden(seed, choices, training)
+        (directory / f"{name}.json").write_text(to_json(golden) + "\n", encoding="utf-8")
+        print(f"{name}: loss {golden['loss']:.6f}, greedy {golden['greedy']}")
+
+
+if __name__ == "__main__":
+    main()

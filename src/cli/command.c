@@ -1,0 +1,80 @@
+#include "cli/command.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/message.h"
+#include "cli/signals.h"
+
+const char *const alignment_format_names[] = {
+    [NMT_ALIGNMENT_LONG] = "long",
+    [NMT_ALIGNMENT_MATRIX] = "matrix",
+    [NMT_ALIGNMENT_PHARAOH] = "pharaoh",
+    [NMT_ALIGNMENT_TERMINAL] = "terminal",
+    NULL,
+};
+
+int command_end(const char *name, nmt_status status, const nmt_error *error)
+{
+    if (status == NMT_OK) {
+        return EXIT_SUCCESS;
+    }
+    if (status == NMT_IO && signals_pipe_closed()) {
+        return EXIT_SIGNAL + SIGPIPE;
+    }
+    if (status == NMT_INTERRUPTED && signals_caught() != 0) {
+        return EXIT_SIGNAL + signals_caught();
+    }
+    message(name, "%s", error->message);
+    return EXIT_FAILURE;
+}
+
+const char *command_path(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0 ? NULL : path;
+}
+
+const char *command_input_name(const char *path)
+{
+    return command_path(path) == NULL ? "standard input" : path;
+}
+
+static size_t processors(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+        return (size_t)CPU_COUNT(&allowed);
+    }
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (size_t)online : 1;
+}
+
+nmt_status command_threads(uint64_t threads, nmt_error *error)
+{
+    return nmt_set_threads(threads > 0 ? (size_t)threads : processors(), error);
+}
+
+nmt_status command_no_memory(nmt_error *error)
+{
+    error->status = NMT_NO_MEMORY;
+    snprintf(error->message, sizeof error->message, "out of memory for a window of sentences");
+    return NMT_NO_MEMORY;
+}
+
+nmt_status command_unequal_lines(nmt_error *error, const char *first, size_t first_lines, const char *second,
+                                 size_t second_lines)
+{
+    error->status = NMT_INVALID;
+    snprintf(error->message, sizeof error->message, "%s has %zu line%s and %s has %zu: expected as many in both", first,
+             first_lines, first_lines == 1 ? "" : "s", second, second_lines);
+    return NMT_INVALID;
+}
+
+void command_add_place(nmt_error *error, size_t first, size_t last)
+{
+    const nmt_error inner = *error;
+    snprintf(error->message, sizeof error->message, "lines %zu to %zu: %.960s", first, last, inner.message);
+}

@@ -1,0 +1,62 @@
+/* What the commands share: the table's row, exit statuses, and how a command ends. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <nmt/nmt.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* 0 success, 1 failure (EXIT_FAILURE), 2 misuse, 128 + n: ended by signal n. */
+enum { EXIT_MISUSE = 2, EXIT_SIGNAL = 128 };
+
+typedef struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv); /* arguments behind the name; returns the exit status */
+} command;
+
+int cmd_train(int argc, char **argv);
+int cmd_translate(int argc, char **argv);
+int cmd_align(int argc, char **argv);
+int cmd_evaluate(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_gradcheck(int argc, char **argv);
+
+/* The exit status for `status`, whose message is told first. A reader that closed our output early is no failure to
+ * tell: the end is quiet, as if SIGPIPE had ended the program. */
+int command_end(const char *name, nmt_status status, const nmt_error *error);
+
+/* NULL, which stands for standard input or output, where the path is NULL or "-". */
+const char *command_path(const char *path);
+
+/* For messages: the path, or "standard input". */
+const char *command_input_name(const char *path);
+
+/* Has the library use `threads` threads; 0: one a processor that this process may run on. */
+nmt_status command_threads(uint64_t threads, nmt_error *error);
+
+/* The names of nmt_alignment_format, in its order; ends with NULL. */
+extern const char *const alignment_format_names[];
+
+/* What --help says of them. */
+#define ALIGNMENT_FORMATS_HELP "long, matrix, pharaoh or terminal; default: long"
+#define ALIGNMENT_NOTES                                                                                  \
+    "formats:\n"                                                                                         \
+    "  long      CSV with the header sentence,target_index,target,source_index,source,weight;\n"         \
+    "            sentences count from 1, tokens from 0\n"                                                \
+    "  matrix    CSV, a block a sentence and an empty line between them: an empty cell and the source\n" \
+    "            tokens, then a row a target token; a sentence without a token is a block of \"\"\n"       \
+    "  pharaoh   a line a sentence of links i-j, source-target, from 0: for each target token the source\n" \
+    "            token of most weight; never </s>, and no link where most weight is on it\n"             \
+    "  terminal  shaded cells to look at, a row a target token\n"                                        \
+    "CSV is quoted as RFC 4180 says; weights have nine significant digits and read back as the same floats."
+
+/* Failures found here, written into `error`; each returns its status. */
+nmt_status command_no_memory(nmt_error *error);
+nmt_status command_unequal_lines(nmt_error *error, const char *first, size_t first_lines, const char *second,
+                                 size_t second_lines);
+
+/* Puts "lines FIRST to LAST: " before a message about a window of the input. */
+void command_add_place(nmt_error *error, size_t first, size_t last);
+
+#endif

@@ -1,0 +1,104 @@
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/quote.h"
+
+nmt_status io_failure(nmt_error *error, const char *path, const char *what, int cause)
+{
+    return error_set(error, NMT_IO, "%s: %s: %s", quote_path(&(path_quotation){{0}}, path), what, strerror(cause));
+}
+
+static nmt_status read_all(char **text, size_t *length, int file, const char *path, size_t limit, nmt_error *error)
+{
+    struct stat status;
+    size_t capacity = 0;
+    size_t expected = 1 << 16;
+    if (fstat(file, &status) == 0 && status.st_size > 0 && (uintmax_t)status.st_size < limit) {
+        expected = (size_t)status.st_size;
+    }
+    for (*length = 0;;) {
+        /* One byte more than expected, to see the end of the file, and one for the NUL. */
+        const size_t needed = *length < expected ? expected + 2 : *length + 2;
+        TRY(memory_grow(text, &capacity, needed, 1, "the text of a file", error));
+        const ssize_t count = read(file, *text + *length, capacity - 1 - *length);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return io_failure(error, path, "cannot be read", errno);
+        }
+        *length += (size_t)count;
+        if (*length > limit) {
+            return error_set(error, NMT_INVALID, "%s: larger than the %zu bytes that are expected at the most",
+                             quote_path(&(path_quotation){{0}}, path), limit);
+        }
+        if (count == 0) {
+            (*text)[*length] = '\0';
+            return NMT_OK;
+        }
+    }
+}
+
+nmt_status io_read_file(char **text, size_t *length, const char *path, size_t limit, nmt_error *error)
+{
+    *text = NULL;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return io_failure(error, path, "cannot be opened", errno);
+    }
+    const nmt_status status = read_all(text, length, file, path, limit, error);
+    close(file);
+    if (status != NMT_OK) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
+static nmt_status make_directory(const char *path, nmt_error *error)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0) {
+        return NMT_OK;
+    }
+    const int cause = errno;
+    if (stat(path, &status) != 0) {
+        return io_failure(error, path, "cannot be created", cause);
+    }
+    return S_ISDIR(status.st_mode) ? NMT_OK : io_failure(error, path, "cannot be created", ENOTDIR);
+}
+
+nmt_status io_make_directories(const char *path, nmt_error *error)
+{
+    char *parent;
+    TRY(memory_copy_text(&parent, path, strlen(path), "a path", error));
+    nmt_status status = NMT_OK;
+    for (char *slash = parent; status == NMT_OK && (slash = strchr(slash + 1, '/')) != NULL;) {
+        *slash = '\0';
+        status = make_directory(parent, error);
+        *slash = '/';
+    }
+    free(parent);
+    return status == NMT_OK ? make_directory(path, error) : status;
+}
+
+nmt_status io_join(char **path, const char *directory, const char *name, nmt_error *error)
+{
+    const size_t length = strlen(directory);
+    const size_t slash = length > 0 && directory[length - 1] != '/';
+    const size_t name_length = strlen(name);
+    TRY(memory_new(path, length + slash + name_length + 1, 1, "a path", error));
+    memcpy(*path, directory, length);
+    if (slash) {
+        (*path)[length] = '/';
+    }
+    memcpy(*path + length + slash, name, name_length);
+    return NMT_OK;
+}

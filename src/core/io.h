@@ -1,0 +1,26 @@
+/* Reading and writing files; the public part is nmt/io.h. */
+#ifndef CORE_IO_H
+#define CORE_IO_H
+
+#include <nmt/io.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+/* The whole file, with a NUL behind it; `*text` is the caller's: free(). Errors: NMT_IO; NMT_INVALID over `limit`
+ * bytes. */
+nmt_status io_read_file(char **text, size_t *length, const char *path, size_t limit, nmt_error *error);
+
+/* Creates the directory and its parents where they are missing. */
+nmt_status io_make_directories(const char *path, nmt_error *error);
+
+/* `directory`/`name`; the caller's: free(). */
+nmt_status io_join(char **path, const char *directory, const char *name, nmt_error *error);
+
+/* NMT_IO saying that `path` `what` ("cannot be opened"), and why: `cause` is an errno. */
+nmt_status io_failure(nmt_error *error, const char *path, const char *what, int cause);
+
+/* Where the line last returned by nmt_reader_next starts in the file, in bytes (behind a byte-order mark). */
+uint64_t io_reader_offset(const nmt_reader *reader);
+
+#endif

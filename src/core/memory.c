@@ -1,0 +1,56 @@
+#include "core/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static nmt_status out_of_memory(size_t count, size_t size, const char *what, nmt_error *error)
+{
+    return error_set(error, NMT_NO_MEMORY, "out of memory: %s needs %zu elements of %zu bytes", what, count, size);
+}
+
+nmt_status memory_new(void *out, size_t count, size_t size, const char *what, nmt_error *error)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL) {
+        return out_of_memory(count, size, what, error);
+    }
+    memcpy(out, &memory, sizeof memory);
+    return NMT_OK;
+}
+
+nmt_status memory_grow(void *array, size_t *capacity, size_t needed, size_t size, const char *what, nmt_error *error)
+{
+    if (needed <= *capacity) {
+        return NMT_OK;
+    }
+    size_t grown = *capacity < 8 ? 8 : *capacity;
+    while (grown < needed) {
+        if (grown > SIZE_MAX / 2) {
+            return out_of_memory(needed, size, what, error);
+        }
+        grown *= 2;
+    }
+    if (grown > SIZE_MAX / size) {
+        return out_of_memory(needed, size, what, error);
+    }
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *memory = realloc(old, grown * size);
+    if (memory == NULL) {
+        return out_of_memory(grown, size, what, error);
+    }
+    memcpy(array, &memory, sizeof memory);
+    *capacity = grown;
+    return NMT_OK;
+}
+
+nmt_status memory_copy_text(char **out, const char *text, size_t length, const char *what, nmt_error *error)
+{
+    if (length == SIZE_MAX) {
+        return out_of_memory(length, 1, what, error);
+    }
+    TRY(memory_new(out, length + 1, 1, what, error));
+    memcpy(*out, text, length);
+    return NMT_OK;
+}

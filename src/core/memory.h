@@ -1,0 +1,20 @@
+/* Allocation that reports: every failure says how much was asked for and what for. */
+#ifndef CORE_MEMORY_H
+#define CORE_MEMORY_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+
+/* Zeroed memory for `count` elements of `size` bytes, checked for overflow; `*out` is the caller's: free(). A count of
+ * 0 still gives a pointer that can be freed. `what` names the thing in the message: "the vocabulary". */
+nmt_status memory_new(void *out, size_t count, size_t size, const char *what, nmt_error *error);
+
+/* Grows the allocation `*array` (elements of `size` bytes) to hold at least `needed` elements, doubling `*capacity`;
+ * what was there stays. On failure both are as they were. */
+nmt_status memory_grow(void *array, size_t *capacity, size_t needed, size_t size, const char *what, nmt_error *error);
+
+/* A copy of `length` bytes with a NUL behind them; `*out` is the caller's: free(). */
+nmt_status memory_copy_text(char **out, const char *text, size_t length, const char *what, nmt_error *error);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Loops that the compiler turns into vector code. A function marked SIMD_CLONES is compiled once for each generation
+ * of x86-64 vectors, and the program takes the best that the processor has when it starts; elsewhere it is plain C.
+ * tanh and exp inside such loops become glibc's vector functions (libmvec, within 4 units in the last place; tests
+ * hold them against double), without a flag that would weaken the checks for NaN and infinity.
+ */
+#ifndef CORE_SIMD_H
+#define CORE_SIMD_H
+
+#include "core/real.h"
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+    !defined(NMT_PORTABLE)
+#define SIMD_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#if __GLIBC_PREREQ(2, 35)
+__attribute__((simd("notinbranch"))) float tanhf(float);
+__attribute__((simd("notinbranch"))) double tanh(double);
+__attribute__((simd("notinbranch"))) float expf(float);
+__attribute__((simd("notinbranch"))) double exp(double);
+#endif
+#else
+#define SIMD_CLONES
+#endif
+
+#define SIMD_LOOP _Pragma("omp simd")
+
+/* The logistic function, in a form that vectorises; its argument may be of any size. */
+static inline real logistic(real x)
+{
+    return 1 / (1 + REAL(exp)(-x));
+}
+
+#endif

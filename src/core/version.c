@@ -1,0 +1,35 @@
+#include <nmt/version.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "core/blas.h"
+#include "core/parallel.h"
+
+const char *nmt_version(void)
+{
+    return NMT_VERSION;
+}
+
+static char description[512];
+
+static void describe(void)
+{
+    snprintf(description, sizeof description,
+             "BLAS      %s\n"
+             "cJSON     " NMT_CJSON_VERSION "\n"
+             "utf8proc  " NMT_UTF8PROC_VERSION "\n"
+             "compiler  " __VERSION__ "\n",
+             blas_description());
+}
+
+const char *nmt_build_description(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, describe);
+    return description;
+}
+
+nmt_status nmt_set_threads(size_t threads, nmt_error *error)
+{
+    return parallel_set_threads(threads, error);
+}

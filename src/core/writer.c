@@ -1,0 +1,207 @@
+/*
+ * Files that appear whole or not at all: written under a temporary name in the directory of the target, flushed to
+ * disk, renamed over it. A symbolic link is followed first, so that it goes on pointing at what is written.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/io.h"
+#include "core/memory.h"
+
+struct nmt_writer {
+    FILE *file;
+    char *path;      /* as the caller named it, for messages */
+    char *target;    /* what is renamed to; NULL when written directly */
+    char *temporary; /* NULL when written directly */
+};
+
+static void writer_free(nmt_writer *writer)
+{
+    free(writer->path);
+    free(writer->target);
+    free(writer->temporary);
+    free(writer);
+}
+
+/* The directory part of `path`, "." where it has none. */
+static nmt_status directory_of(char **directory, const char *path, nmt_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return memory_copy_text(directory, ".", 1, "a path", error);
+    }
+    return memory_copy_text(directory, path, slash == path ? 1 : (size_t)(slash - path), "a path", error);
+}
+
+/* A new file in `directory` under a name that nobody has; unlike mkstemp's it gets the mode that the umask leaves. */
+static int create_temporary(char **temporary, const char *directory, nmt_error *error)
+{
+    static unsigned counter;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        const unsigned count = __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
+        char name[96];
+        snprintf(name, sizeof name, ".nmt-%ld-%lx-%x", (long)getpid(), (unsigned long)now.tv_nsec, count);
+        if (io_join(temporary, directory, name, error) != NMT_OK) {
+            errno = ENOMEM;
+            return -1;
+        }
+        const int file = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0) {
+            return file;
+        }
+        const int cause = errno;
+        free(*temporary);
+        *temporary = NULL;
+        errno = cause;
+        if (cause != EEXIST) {
+            return -1;
+        }
+    }
+    return -1;
+}
+
+/* `existing` is the file to be replaced, or NULL. */
+static int open_beside(nmt_writer *writer, const struct stat *existing, nmt_error *error)
+{
+    char *resolved = existing != NULL ? realpath(writer->path, NULL) : NULL;
+    const char *target = resolved != NULL ? resolved : writer->path;
+    char *directory = NULL;
+    int file = -1;
+    if (memory_copy_text(&writer->target, target, strlen(target), "a path", error) != NMT_OK ||
+        directory_of(&directory, target, error) != NMT_OK) {
+        errno = ENOMEM;
+    } else if (existing != NULL && access(target, W_OK) != 0) {
+        file = -1; /* protected: renaming would go round that */
+    } else {
+        file = create_temporary(&writer->temporary, directory, error);
+    }
+    const int cause = errno;
+    if (file >= 0 && existing != NULL) {
+        fchmod(file, existing->st_mode & 0777); /* a file system without modes may refuse */
+    }
+    free(directory);
+    free(resolved);
+    errno = cause;
+    return file;
+}
+
+static nmt_status open_path(nmt_writer *writer, nmt_error *error)
+{
+    struct stat status;
+    const bool exists = stat(writer->path, &status) == 0;
+    const int file = exists && !S_ISREG(status.st_mode) ? open(writer->path, O_WRONLY | O_CLOEXEC)
+                                                        : open_beside(writer, exists ? &status : NULL, error);
+    if (file < 0) {
+        return io_failure(error, writer->path, "cannot be written", errno);
+    }
+    writer->file = fdopen(file, "w");
+    if (writer->file == NULL) {
+        const int cause = errno;
+        close(file);
+        return io_failure(error, writer->path, "cannot be written", cause);
+    }
+    return NMT_OK;
+}
+
+nmt_status nmt_writer_open(nmt_writer **writer, const char *path, nmt_error *error)
+{
+    const char *name = path != NULL ? path : "standard output";
+    TRY(memory_new(writer, 1, sizeof **writer, "a writer", error));
+    nmt_status status = memory_copy_text(&(*writer)->path, name, strlen(name), "a path", error);
+    if (status == NMT_OK && path != NULL) {
+        status = open_path(*writer, error);
+    } else {
+        (*writer)->file = stdout;
+    }
+    if (status != NMT_OK) {
+        nmt_writer_abandon(*writer);
+        *writer = NULL;
+    }
+    return status;
+}
+
+FILE *nmt_writer_file(nmt_writer *writer)
+{
+    return writer->file;
+}
+
+nmt_status nmt_writer_flush(nmt_writer *writer, nmt_error *error)
+{
+    errno = 0;
+    if (fflush(writer->file) == 0 && !ferror(writer->file)) {
+        return NMT_OK;
+    }
+    /* A write that failed earlier has left its mark on the stream, but not always its errno. */
+    return io_failure(error, writer->path, "cannot be written", errno != 0 ? errno : EIO);
+}
+
+/* Makes a rename in the directory of `path` last. */
+static nmt_status flush_directory(const char *path, nmt_error *error)
+{
+    char *directory;
+    TRY(directory_of(&directory, path, error));
+    nmt_status status = NMT_OK;
+    const int file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0) { /* a directory that may be written and not read cannot be flushed */
+        if (fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) {
+            status = io_failure(error, path, "cannot be flushed to disk", errno);
+        }
+        close(file);
+    }
+    free(directory);
+    return status;
+}
+
+/* Frees the stream in any case. */
+static nmt_status close_stream(nmt_writer *writer, nmt_error *error)
+{
+    nmt_status status = nmt_writer_flush(writer, error);
+    if (writer->file == stdout) {
+        return status;
+    }
+    if (status == NMT_OK && writer->temporary != NULL && fsync(fileno(writer->file)) != 0) {
+        status = io_failure(error, writer->path, "cannot be flushed to disk", errno);
+    }
+    if (fclose(writer->file) != 0 && status == NMT_OK) {
+        status = io_failure(error, writer->path, "cannot be written", errno);
+    }
+    writer->file = NULL;
+    return status;
+}
+
+nmt_status nmt_writer_commit(nmt_writer *writer, nmt_error *error)
+{
+    nmt_status status = close_stream(writer, error);
+    if (status == NMT_OK && writer->temporary != NULL) {
+        if (rename(writer->temporary, writer->target) != 0) {
+            status = io_failure(error, writer->path, "cannot be replaced", errno);
+        } else {
+            free(writer->temporary);
+            writer->temporary = NULL;
+            status = flush_directory(writer->target, error);
+        }
+    }
+    nmt_writer_abandon(writer);
+    return status;
+}
+
+void nmt_writer_abandon(nmt_writer *writer)
+{
+    if (writer == NULL) {
+        return;
+    }
+    if (writer->file != NULL && writer->file != stdout) {
+        fclose(writer->file);
+    }
+    if (writer->temporary != NULL) {
+        unlink(writer->temporary);
+    }
+    writer_free(writer);
+}

@@ -1,0 +1,39 @@
+/*
+ * Text as tokens: the one place that knows utf8proc. A token is what stands between ASCII spaces and tabs; every other
+ * character, NBSP, U+2028 and U+0085 among them, belongs to its token.
+ */
+#ifndef DATA_TEXT_H
+#define DATA_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+
+typedef struct text_options {
+    bool nfc;       /* Unicode normalisation form C */
+    bool lowercase; /* Unicode simple case mapping, after normalisation */
+} text_options;
+
+/* A growing buffer for text_prepare; zero-initialise, text_buffer_free when done. */
+typedef struct text_buffer {
+    char *bytes;
+    size_t length, capacity;
+} text_buffer;
+void text_buffer_free(text_buffer *buffer);
+
+/* `line` after the configured normalisation, NUL-terminated, in `buffer` (or `line` itself where nothing is asked
+ * for: then `*prepared` == line). */
+nmt_status text_prepare(const char **prepared, size_t *prepared_length, const char *line, size_t length,
+                        text_options options, text_buffer *buffer, nmt_error *error);
+
+/* Steps over the tokens of a line: false at its end. `*cursor` starts at the line. */
+bool text_next_token(const char **cursor, const char *end, const char **token, size_t *length);
+
+/* Number of the first byte (from 0) that is not part of valid UTF-8, or `length`. */
+size_t text_utf8_error(const char *text, size_t length);
+
+/* Columns that the text takes on a terminal. */
+size_t text_width(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,11 @@
+/* Greedy search: each step takes the most probable token, the one of the smaller number among equals. */
+#ifndef DECODE_GREEDY_H
+#define DECODE_GREEDY_H
+
+#include "decode/search.h"
+
+/* As search_best. */
+nmt_status greedy_search(nmt_model *model, const sequences *sources, const size_t *line, const search_options *options,
+                         hypothesis *best, nmt_error *error);
+
+#endif

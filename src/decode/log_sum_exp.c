@@ -1,0 +1,30 @@
+#include "decode/log_sum_exp.h"
+
+#include "core/simd.h"
+
+/* Each exponential is a real, at most 1; their sum is a double, so that it holds over vocabularies of any size. */
+static SIMD_CLONES double sum_of_exponentials(const real *logits, real largest, size_t count)
+{
+    double sum = 0;
+    _Pragma("omp simd reduction(+ : sum)") for (size_t i = 0; i < count; i++)
+    {
+        sum += (double)REAL(exp)(logits[i] - largest);
+    }
+    return sum;
+}
+
+static SIMD_CLONES real largest_of(const real *logits, size_t count)
+{
+    real largest = logits[0];
+    _Pragma("omp simd reduction(max : largest)") for (size_t i = 1; i < count; i++)
+    {
+        largest = logits[i] > largest ? logits[i] : largest;
+    }
+    return largest;
+}
+
+double log_sum_exp(const real *logits, size_t count)
+{
+    const real largest = largest_of(logits, count);
+    return (double)largest + log(sum_of_exponentials(logits, largest, count));
+}

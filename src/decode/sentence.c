@@ -1,0 +1,152 @@
+#include "decode/sentence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "data/text.h"
+
+static size_t count_tokens(const char *text, size_t length)
+{
+    const char *cursor = text;
+    const char *token;
+    size_t token_length;
+    size_t count = 0;
+    while (text_next_token(&cursor, text + length, &token, &token_length)) {
+        count++;
+    }
+    return count;
+}
+
+/* `text` is the line after normalisation. */
+static nmt_status encode(sentence *to, const char *text, size_t length, const vocabulary *words, nmt_error *error)
+{
+    const char *cursor = text;
+    const char *token;
+    size_t token_length;
+    const size_t count = count_tokens(text, length);
+    TRY(memory_new(&to->ids, count + 1, sizeof *to->ids, "a sentence", error));
+    while (text_next_token(&cursor, text + length, &token, &token_length)) {
+        to->ids[to->length++] = vocabulary_find(words, token, token_length);
+    }
+    to->ids[to->length] = TOKEN_END;
+    return NMT_OK;
+}
+
+static nmt_status check_utf8(const char *what, size_t number, const char *line, size_t length, nmt_error *error)
+{
+    const size_t fault = text_utf8_error(line, length);
+    if (fault == length) {
+        return NMT_OK;
+    }
+    return error_set(error, NMT_INVALID, "%s %zu: byte %zu is not valid UTF-8 (0x%02x)", what, number, fault + 1,
+                     (unsigned)(unsigned char)line[fault]);
+}
+
+static nmt_status encode_all(sentence *list, size_t count, const vocabulary *words, text_options options,
+                             const char *what, nmt_error *error)
+{
+    text_buffer buffer = {0};
+    nmt_status status = NMT_OK;
+    for (size_t i = 0; i < count && status == NMT_OK; i++) {
+        const char *text;
+        size_t length;
+        status = check_utf8(what, i + 1, list[i].line, list[i].line_length, error);
+        if (status == NMT_OK) {
+            status = text_prepare(&text, &length, list[i].line, list[i].line_length, options, &buffer, error);
+        }
+        if (status == NMT_OK) {
+            status = encode(&list[i], text, length, words, error);
+        }
+    }
+    text_buffer_free(&buffer);
+    return status;
+}
+
+nmt_status sentences_create(sentence **list, const char *const *lines, size_t count, const vocabulary *words,
+                            const nmt_config *config, const char *what, nmt_error *error)
+{
+    sentence *made;
+    TRY(memory_new(&made, count, sizeof *made, "the sentences", error));
+    for (size_t i = 0; i < count; i++) {
+        made[i].line = lines[i];
+        made[i].line_length = strlen(lines[i]);
+    }
+    const text_options options = {.nfc = config->data.nfc, .lowercase = config->data.lowercase};
+    const nmt_status status = encode_all(made, count, words, options, what, error);
+    if (status != NMT_OK) {
+        sentences_free(made, count);
+        return status;
+    }
+    *list = made;
+    return NMT_OK;
+}
+
+void sentences_free(sentence *list, size_t count)
+{
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        free(list[i].ids);
+    }
+    free(list);
+}
+
+/* Neither canonical composition nor case mapping makes or removes a space or a tab, so the line has as many tokens as
+ * its normalised form. */
+nmt_status sentence_tokens(const sentence *from, char **tokens, nmt_error *error)
+{
+    const char *cursor = from->line;
+    const char *token;
+    size_t length;
+    for (size_t i = 0; i < from->length && text_next_token(&cursor, from->line + from->line_length, &token, &length);
+         i++) {
+        TRY(memory_copy_text(&tokens[i], token, length, "the tokens of an alignment", error));
+    }
+    return memory_copy_text(&tokens[from->length], "</s>", strlen("</s>"), "the tokens of an alignment", error);
+}
+
+/* ---- order ----------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct sized {
+    size_t source_length, target_length, index;
+} sized;
+
+static int compare_numbers(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int longest_first(const void *left, const void *right)
+{
+    const sized *a = left;
+    const sized *b = right;
+    if (a->source_length != b->source_length) {
+        return compare_numbers(b->source_length, a->source_length);
+    }
+    if (a->target_length != b->target_length) {
+        return compare_numbers(b->target_length, a->target_length);
+    }
+    return compare_numbers(a->index, b->index);
+}
+
+nmt_status sentences_by_length(size_t **order, size_t *order_count, const sentence *sources, const sentence *targets,
+                               size_t count, nmt_error *error)
+{
+    sized *list;
+    TRY(memory_new(&list, count, sizeof *list, "the order of sentences", error));
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t target_length = targets != NULL ? targets[i].length : 1;
+        if (sources[i].length > 0 && target_length > 0) {
+            list[kept++] = (sized){sources[i].length, target_length, i};
+        }
+    }
+    qsort(list, kept, sizeof *list, longest_first);
+    const nmt_status status = memory_new(order, kept, sizeof **order, "the order of sentences", error);
+    for (size_t i = 0; status == NMT_OK && i < kept; i++) {
+        (*order)[i] = list[i].index;
+    }
+    *order_count = kept;
+    free(list);
+    return status;
+}

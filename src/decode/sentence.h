@@ -1,0 +1,39 @@
+/* Lines of text as the model reads them, and the order in which they are worked on. */
+#ifndef DECODE_SENTENCE_H
+#define DECODE_SENTENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "data/vocabulary.h"
+#include "model/config.h"
+
+typedef struct sentence {
+    const char *line; /* as it stood in the text, borrowed from the caller */
+    size_t line_length;
+    int32_t *ids;  /* [length + 1] after the configured normalisation, `</s>` last */
+    size_t length; /* tokens without `</s>` */
+} sentence;
+
+/*
+ * Encodes `count` lines; `*list` is the caller's: sentences_free. The lines must outlive it.
+ * Errors: NMT_INVALID for a line that is not UTF-8, "<what> 3: ..." with its number from 1.
+ */
+nmt_status sentences_create(sentence **list, const char *const *lines, size_t count, const vocabulary *words,
+                            const nmt_config *config, const char *what, nmt_error *error);
+void sentences_free(sentence *list, size_t count);
+
+/* tokens[length + 1]: copies of the tokens as they stood in the text, then `</s>`; each the caller's: free(). On
+ * failure those not yet made are as they were. */
+nmt_status sentence_tokens(const sentence *from, char **tokens, nmt_error *error);
+
+/*
+ * Indices of the sentences that have tokens, the longest first, so that neighbours make batches of similar length;
+ * equal lengths keep their order. With `targets`, of the pairs that have tokens on both sides, by source length and
+ * then by target length. `*order` [*order_count] is the caller's: free().
+ */
+nmt_status sentences_by_length(size_t **order, size_t *order_count, const sentence *sources, const sentence *targets,
+                               size_t count, nmt_error *error);
+
+#endif

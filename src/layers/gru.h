@@ -1,0 +1,60 @@
+/*
+ * Gated recurrent unit (Cho et al. 2014), gates in the order r, z, n:
+ *
+ *   r = sigma(W_ir x + b_ir + W_hr h + b_hr)
+ *   z = sigma(W_iz x + b_iz + W_hz h + b_hz)
+ *   n = tanh(W_in x + b_in + r o (W_hn h + b_hn))     reset_after, as torch.nn.GRU
+ *   n = tanh(W_in x + b_in + W_hn (r o h) + b_hn)     reset_before, as Bahdanau et al. 2015, A.1.1
+ *   h' = (1 - z) o n + z o h
+ *
+ * The input's part of the gates, W_i x + b_i, does not depend on the recurrence: the caller computes it for all steps
+ * at once. The same holds in backward for every weight gradient: a step leaves the gates' gradients behind, and one
+ * product over all rows makes the weights' from them.
+ */
+#ifndef LAYERS_GRU_H
+#define LAYERS_GRU_H
+
+#include <stddef.h>
+
+#include "core/real.h"
+#include "layers/parameters.h"
+
+typedef enum gru_reset { GRU_AFTER, GRU_BEFORE } gru_reset;
+
+typedef struct gru {
+    size_t input, hidden; /* I, H */
+    gru_reset reset;
+    size_t weight_ih, weight_hh, bias_ih, bias_hh; /* offsets: [3H,I] [3H,H] [3H] [3H] */
+} gru;
+
+/* What the steps leave behind for backward, row by row; N rows. */
+typedef struct gru_trace {
+    real *gates;     /* [N,3H] in: the input's part; after the step: r, z, n */
+    real *recurrent; /* [N,H] reset_after: W_hn h + b_hn; reset_before: r o h */
+    real *previous;  /* [N,H] h before the step, with stride previous_stride */
+    size_t previous_stride;
+} gru_trace;
+
+/* Gradients of the gates before their activation; for reset_before both are the same array. */
+typedef struct gru_gradient {
+    real *input;     /* [N,3H] with respect to the input's part */
+    real *recurrent; /* [N,3H] with respect to the state's part */
+} gru_gradient;
+
+void gru_declare(gru *layer, parameter_table *table, const char *prefix, size_t input, size_t hidden, gru_reset reset);
+
+/* One step for `rows` rows of the trace from row `first` on. `h`[rows, stride] gets the new state; `scratch` holds
+ * [rows,3H]. */
+void gru_step_forward(const gru *layer, const real *theta, real *h, size_t stride, const gru_trace *trace,
+                      size_t first, size_t rows, real *scratch);
+
+/* dh[rows,H] is the gradient at the new state and becomes the gradient at the state before. The gates' gradients are
+ * overwritten from row `first` on; `scratch` holds [rows,H]. */
+void gru_step_backward(const gru *layer, const real *theta, real *dh, const gru_trace *trace,
+                       const gru_gradient *gradient, size_t first, size_t rows, real *scratch);
+
+/* Adds the gradients of weight_hh and both biases over all `rows` rows; weight_ih is the caller's, who has the input. */
+void gru_backward_weights(const gru *layer, real *dtheta, const gru_trace *trace, const gru_gradient *gradient,
+                          size_t rows);
+
+#endif

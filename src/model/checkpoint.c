@@ -1,0 +1,237 @@
+#include "model/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "model/safetensors.h"
+
+/* ---- models: writing --------------------------------------------------------------------------------------------- */
+
+/* Adds `text`, which may be NULL (out of memory), and frees it. */
+static bool add_text(json *metadata, const char *key, char *text)
+{
+    const bool added = text != NULL && json_add(metadata, key, json_new_string(text));
+    free(text);
+    return added;
+}
+
+/* The metadata's value is `value` as JSON text. Frees `value`. */
+static bool add_json(json *metadata, const char *key, json *value)
+{
+    const bool added = add_text(metadata, key, json_print(value, false));
+    json_free(value);
+    return added;
+}
+
+static json *words_to_json(const vocabulary *words)
+{
+    json *list = json_new_array();
+    for (size_t i = 0; i < vocabulary_size(words); i++) {
+        if (!json_append(list, json_new_string(vocabulary_word(words, (int32_t)i)))) {
+            json_free(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json *model_metadata(const nmt_model *model)
+{
+    json *metadata = json_new_object();
+    const bool made = json_add(metadata, "format", json_new_string("nmt")) &&
+                      json_add(metadata, "version", json_new_string(NMT_VERSION)) &&
+                      add_json(metadata, "config", config_to_json(model->config)) &&
+                      add_json(metadata, "source_vocabulary", words_to_json(model->source_words)) &&
+                      add_json(metadata, "target_vocabulary", words_to_json(model->target_words)) &&
+                      json_add(metadata, "history", json_new_string(model->history != NULL ? model->history : "[]"));
+    if (!made) {
+        json_free(metadata);
+        return NULL;
+    }
+    return metadata;
+}
+
+/* The tensors of a model in `list`, which has room for PARAMETERS_CAPACITY. */
+static void list_parameters(stored_tensor *list, const parameter_table *table, real *block)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const tensor *each = &table->tensors[i];
+        list[i] = (stored_tensor){each->name, each->rows, each->columns, block + each->offset};
+    }
+}
+
+nmt_status checkpoint_save_model(const nmt_model *model, const real *block, const char *path, nmt_error *error)
+{
+    stored_tensor list[PARAMETERS_CAPACITY];
+    list_parameters(list, &model->parameters, (real *)block); /* only read */
+    return safetensors_save(path, model_metadata(model), list, model->parameters.count, error);
+}
+
+/* ---- models: reading
+ * ------------------------------------------------------------------------------------------------------ */
+
+static nmt_status list_words(const safetensors *from, const char *key, const json *array, const char **list,
+                             vocabulary **words, nmt_error *error)
+{
+    size_t count = 0;
+    place where;
+    safetensors_place(&where, from, key);
+    for (const json *each = json_first(array); each != NULL; each = json_next(each)) {
+        if (json_type_of(each) != JSON_STRING) {
+            return error_set(error, NMT_INVALID, "%s: entry %zu of a vocabulary: expected a string, found %s",
+                             quote_path(&(path_quotation){{0}}, where.text), count + 1,
+                             json_type_name(json_type_of(each)));
+        }
+        list[count++] = json_string(each);
+    }
+    return vocabulary_from_words(words, list, count, where.text, error);
+}
+
+static nmt_status read_words(const safetensors *from, const char *key, vocabulary **words, nmt_error *error)
+{
+    json *array;
+    const char **list;
+    TRY(safetensors_json(from, key, JSON_ARRAY, &array, error));
+    nmt_status status = memory_new(&list, json_count(array), sizeof *list, "a vocabulary", error);
+    if (status == NMT_OK) {
+        status = list_words(from, key, array, list, words, error);
+        free(list);
+    }
+    json_free(array);
+    return status;
+}
+
+static nmt_status read_config(const safetensors *from, nmt_config **config, nmt_error *error)
+{
+    json *object;
+    place where;
+    TRY(safetensors_json(from, "config", JSON_OBJECT, &object, error));
+    const nmt_status status = config_from_json(config, object, safetensors_place(&where, from, "config"), error);
+    json_free(object);
+    return status;
+}
+
+/* A model as the metadata describes it, without its numbers. */
+static nmt_status create_described(const safetensors *from, nmt_model **model, nmt_error *error)
+{
+    nmt_config *config = NULL;
+    vocabulary *source_words = NULL, *target_words = NULL;
+    nmt_status status = read_config(from, &config, error);
+    if (status == NMT_OK) {
+        status = read_words(from, "source_vocabulary", &source_words, error);
+    }
+    if (status == NMT_OK) {
+        status = read_words(from, "target_vocabulary", &target_words, error);
+    }
+    if (status == NMT_OK) {
+        return model_create(model, config, source_words, target_words, error);
+    }
+    nmt_config_free(config);
+    vocabulary_free(source_words);
+    vocabulary_free(target_words);
+    return status;
+}
+
+/* Replaces `*text` by the metadata's value. */
+static nmt_status keep_text(const safetensors *from, const char *key, char **text, nmt_error *error)
+{
+    const char *found;
+    char *copy;
+    TRY(safetensors_text(from, key, &found, error));
+    TRY(memory_copy_text(&copy, found, strlen(found), "the history of a model", error));
+    free(*text);
+    *text = copy;
+    return NMT_OK;
+}
+
+static nmt_status fill_model(safetensors *from, nmt_model *model, nmt_error *error)
+{
+    stored_tensor list[PARAMETERS_CAPACITY];
+    json *history;
+    TRY(safetensors_json(from, "history", JSON_ARRAY, &history, error));
+    json_free(history);
+    TRY(keep_text(from, "history", &model->history, error));
+    TRY(keep_text(from, "version", &model->version, error));
+    list_parameters(list, &model->parameters, model->block);
+    return safetensors_read(from, list, model->parameters.count, error);
+}
+
+nmt_status checkpoint_load_model(nmt_model **model, const char *path, nmt_error *error)
+{
+    safetensors from;
+    nmt_model *made = NULL;
+    *model = NULL;
+    nmt_status status = safetensors_open(&from, path, "nmt", error);
+    if (status == NMT_OK) {
+        status = create_described(&from, &made, error);
+    }
+    if (status == NMT_OK) {
+        status = fill_model(&from, made, error);
+        if (status == NMT_OK) {
+            *model = made;
+        } else {
+            nmt_model_free(made);
+        }
+    }
+    safetensors_close(&from);
+    return status;
+}
+
+/* ---- the state of a run ------------------------------------------------------------------------------------------ */
+
+static nmt_status list_blocks(stored_tensor **list, const state_block *blocks, size_t block_count, size_t block_size,
+                              nmt_error *error)
+{
+    TRY(memory_new(list, block_count, sizeof **list, "the blocks of a state", error));
+    for (size_t i = 0; i < block_count; i++) {
+        (*list)[i] = (stored_tensor){blocks[i].name, block_size, 0, blocks[i].values};
+    }
+    return NMT_OK;
+}
+
+static json *state_metadata(const json *fields)
+{
+    json *metadata = json_new_object();
+    const bool made = json_add(metadata, "format", json_new_string("nmt-state")) &&
+                      json_add(metadata, "version", json_new_string(NMT_VERSION)) &&
+                      add_text(metadata, "fields", json_print(fields, false));
+    if (!made) {
+        json_free(metadata);
+        return NULL;
+    }
+    return metadata;
+}
+
+nmt_status checkpoint_save_state(const char *path, const json *fields, const state_block *blocks, size_t block_count,
+                                 size_t block_size, nmt_error *error)
+{
+    stored_tensor *list;
+    TRY(list_blocks(&list, blocks, block_count, block_size, error));
+    const nmt_status status = safetensors_save(path, state_metadata(fields), list, block_count, error);
+    free(list);
+    return status;
+}
+
+nmt_status checkpoint_load_state(const char *path, json **fields, const state_block *blocks, size_t block_count,
+                                 size_t block_size, nmt_error *error)
+{
+    safetensors from;
+    stored_tensor *list;
+    *fields = NULL;
+    TRY(list_blocks(&list, blocks, block_count, block_size, error));
+    nmt_status status = safetensors_open(&from, path, "nmt-state", error);
+    if (status == NMT_OK) {
+        status = safetensors_json(&from, "fields", JSON_OBJECT, fields, error);
+    }
+    if (status == NMT_OK) {
+        status = safetensors_read(&from, list, block_count, error);
+        if (status != NMT_OK) {
+            json_free(*fields);
+            *fields = NULL;
+        }
+    }
+    safetensors_close(&from);
+    free(list);
+    return status;
+}

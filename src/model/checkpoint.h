@@ -1,0 +1,38 @@
+/*
+ * Models on disk: safetensors (an 8-byte little-endian header length, a JSON header, the tensors' bytes), float32,
+ * little-endian. The metadata holds "format" ("nmt"), "version", "config" (JSON), "source_vocabulary" and
+ * "target_vocabulary" (JSON arrays of words), "history" (JSON array): safetensors wants every metadata value to be a string.
+ * A file is never trusted: sizes are multiplied with overflow checks, offsets must lie inside the file without gap or
+ * overlap, names and shapes must be exactly the config's.
+ */
+#ifndef MODEL_CHECKPOINT_H
+#define MODEL_CHECKPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "model/model.h"
+
+/* Writes `model` with `block` as its parameters to `path`: to a temporary name, flushed to disk, renamed. */
+nmt_status checkpoint_save_model(const nmt_model *model, const real *block, const char *path, nmt_error *error);
+
+nmt_status checkpoint_load_model(nmt_model **model, const char *path, nmt_error *error);
+
+/*
+ * The state of a run, in the same format: `config` (to see that a resumed run has the same), a JSON object of whatever
+ * the trainer needs, and blocks of `block_size` reals by name ("parameters", "optimizer.m", ...).
+ */
+typedef struct state_block {
+    const char *name;
+    real *values;
+} state_block;
+
+nmt_status checkpoint_save_state(const char *path, const json *fields, const state_block *blocks, size_t block_count,
+                                 size_t block_size, nmt_error *error);
+
+/* Fills the blocks; `*fields` is the caller's: json_free. Names and sizes must match. */
+nmt_status checkpoint_load_state(const char *path, json **fields, const state_block *blocks, size_t block_count,
+                                 size_t block_size, nmt_error *error);
+
+#endif

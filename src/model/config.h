@@ -1,0 +1,108 @@
+/*
+ * The configuration: one struct, filled, checked, printed and explained by one table (config.c). Adding a key is a
+ * field here and a row there.
+ */
+#ifndef MODEL_CONFIG_H
+#define MODEL_CONFIG_H
+
+#include <nmt/config.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/json.h"
+
+typedef enum gru_form { GRU_RESET_AFTER, GRU_RESET_BEFORE } gru_form;
+typedef enum readout_form { READOUT_LINEAR, READOUT_TANH, READOUT_MAXOUT } readout_form;
+typedef enum readout_state { READOUT_STATE_CURRENT, READOUT_STATE_PREVIOUS } readout_state;
+typedef enum initial_state { INITIAL_STATE_BACKWARD, INITIAL_STATE_MEAN, INITIAL_STATE_ZERO } initial_state;
+typedef enum weight_init { WEIGHT_INIT_NORMAL, WEIGHT_INIT_GLOROT } weight_init;
+typedef enum recurrent_init { RECURRENT_INIT_SAME, RECURRENT_INIT_ORTHOGONAL } recurrent_init;
+typedef enum loss_normalization { LOSS_PER_TOKEN, LOSS_PER_SENTENCE } loss_normalization;
+typedef enum optimizer_type { OPTIMIZER_ADAM, OPTIMIZER_ADADELTA, OPTIMIZER_SGD } optimizer_type;
+typedef enum batch_unit_key { BATCH_UNIT_SENTENCES, BATCH_UNIT_TOKENS } batch_unit_key;
+typedef enum validation_metric { METRIC_LOSS, METRIC_BLEU } validation_metric;
+
+struct nmt_config {
+    struct {
+        char *train_source, *train_target;           /* required for training */
+        char *validation_source, *validation_target; /* NULL: no validation */
+        bool lowercase, nfc;
+        size_t max_length; /* 0: none */
+    } data;
+    struct {
+        bool shared;
+        size_t source_size, target_size; /* 0: no limit */
+        size_t minimum_count;
+        char *source_file, *target_file; /* NULL: counted from the training text */
+    } vocabulary;
+    struct {
+        size_t source_embedding, target_embedding; /* E */
+        size_t encoder_hidden;                     /* H, per direction */
+        size_t decoder_hidden;                     /* D */
+        char *attention_score;                     /* a row of the table in layers/attention.c: "additive" */
+        size_t attention_size;                     /* A */
+        gru_form gru;
+        initial_state initial_state;
+        readout_form readout;
+        size_t readout_size;     /* tanh: units; maxout: units after the maximum (L) */
+        bool readout_embedding;  /* E y_{t-1} among the features */
+        readout_state readout_state;
+        bool tied_embeddings; /* the target embedding is the readout's output matrix */
+    } model;
+    struct {
+        double embedding;  /* of both sides */
+        double annotation; /* of the encoder's output */
+        double readout;    /* of what the output matrix reads */
+    } dropout;
+    struct {
+        weight_init weights;
+        double scale; /* standard deviation of WEIGHT_INIT_NORMAL, and of attention parameters always */
+        recurrent_init recurrent;
+    } initialization;
+    struct {
+        size_t epochs;
+        size_t batch_size;
+        batch_unit_key batch_unit;
+        size_t pool;
+        bool shuffle;
+        loss_normalization loss_normalization;
+        optimizer_type optimizer;
+        double learning_rate;
+        size_t halve_every; /* epochs; 0: never */
+        double beta1, beta2, epsilon; /* Adam */
+        double rho, adadelta_epsilon;
+        double momentum; /* SGD */
+        double clip_norm; /* 0: none */
+        double label_smoothing;
+        size_t threads;   /* 0: one a processor */
+        uint64_t seed;
+    } training;
+    struct {
+        size_t every;   /* updates; 0: after each epoch */
+        bool bleu;      /* greedy BLEU as well */
+        validation_metric metric; /* what "best" means */
+        size_t patience; /* validations without a better one before stopping; 0: never */
+        size_t batch_size;
+    } validation;
+    struct {
+        char *directory;
+    } output;
+};
+
+/* From a JSON object: unknown keys, wrong types, values out of range and unmet requirements between keys are errors
+ * that name `path` and the key. The caller's: nmt_config_free. */
+nmt_status config_from_json(nmt_config **config, const json *object, const char *path, nmt_error *error);
+
+/* The keys that only training needs (a loaded model does without): those that are missing are an error that names
+ * `path`. */
+nmt_status config_check_training(const nmt_config *config, const char *path, nmt_error *error);
+
+/* The caller's: nmt_config_free. */
+nmt_status config_copy(nmt_config **copy, const nmt_config *config, nmt_error *error);
+
+/* Every key of the resolved configuration, in the order of the table. NULL when out of memory. */
+json *config_to_json(const nmt_config *config);
+
+#endif

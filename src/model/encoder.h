@@ -1,0 +1,62 @@
+/*
+ * Bidirectional GRU encoder: annotation h_i = [h_i-> ; h_i<-], [2H] (Bahdanau, Cho and Bengio 2015, section 3.2). The
+ * backward direction starts at each sentence's own last token.
+ *
+ * The recurrence runs over packed steps (data/batch.h); annotations come out one sentence behind the other, in the
+ * packed order of the sentences, as attention reads them.
+ */
+#ifndef MODEL_ENCODER_H
+#define MODEL_ENCODER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/real.h"
+#include "data/batch.h"
+#include "layers/gru.h"
+#include "layers/parameters.h"
+
+enum { FORWARD = 0, BACKWARD = 1, DIRECTIONS = 2 };
+
+typedef struct encoder {
+    size_t embedding_size, hidden, vocabulary; /* E, H, V */
+    size_t embedding;                          /* offset: [V,E] */
+    gru direction[DIRECTIONS];
+    double dropout_embedding, dropout_annotation; /* rates, in training */
+} encoder;
+
+void encoder_declare(encoder *layer, parameter_table *table, size_t vocabulary, size_t embedding_size, size_t hidden,
+                     gru_reset reset);
+
+/* One direction's arrays; N source tokens, B sentences. */
+typedef struct encoder_direction_workspace {
+    gru_trace trace;       /* [N, ...] */
+    real *state;           /* [N,H] h after each step, packed */
+    real *scratch;         /* [B,3H] */
+    gru_gradient gradient; /* [N,3H] each */
+    real *carry;           /* [B,H] gradient on its way to the step before */
+} encoder_direction_workspace;
+
+typedef struct encoder_workspace {
+    real *embedded; /* [N,E] packed */
+    encoder_direction_workspace direction[DIRECTIONS];
+    real *annotations;   /* [N,2H] sentence behind sentence */
+    uint32_t *start;     /* [B] first row of each sentence there */
+    real *embedding_mask, *annotation_mask; /* [N,E] [N,2H] of dropout, or NULL */
+    uint64_t embedding_key, annotation_key; /* of the masks, set between layout and forward */
+    real *dannotations;  /* [N,2H] */
+    real *dembedded;     /* [N,E] */
+} encoder_workspace;
+
+void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space, const sequences *source,
+                    int with_gradient);
+
+/* Fills work->annotations and work->start. */
+void encoder_forward(const encoder *layer, const real *theta, encoder_workspace *work, const sequences *source);
+
+/* From work->dannotations, adds to dtheta. */
+void encoder_backward(const encoder *layer, const real *theta, real *dtheta, encoder_workspace *work,
+                      const sequences *source);
+
+#endif

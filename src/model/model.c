@@ -1,0 +1,83 @@
+#include "model/model.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "model/seq2seq.h"
+
+nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
+                        nmt_error *error)
+{
+    nmt_model *made;
+    nmt_status status = memory_new(&made, 1, sizeof *made, "a model", error);
+    if (status != NMT_OK) {
+        nmt_config_free(config);
+        vocabulary_free(source_words);
+        vocabulary_free(target_words);
+        return status;
+    }
+    made->config = config;
+    made->source_words = source_words;
+    made->target_words = target_words;
+    status = seq2seq_create(made, error);
+    if (status == NMT_OK) {
+        status = memory_new(&made->block, made->parameters.size, sizeof *made->block, "the parameters", error);
+    }
+    if (status != NMT_OK) {
+        nmt_model_free(made);
+        return status;
+    }
+    *model = made;
+    return NMT_OK;
+}
+
+void nmt_model_free(nmt_model *model)
+{
+    if (model == NULL) {
+        return;
+    }
+    if (model->interface != NULL) {
+        model->interface->free_architecture(model->architecture);
+    }
+    nmt_config_free(model->config);
+    vocabulary_free(model->source_words);
+    vocabulary_free(model->target_words);
+    free(model->block);
+    free(model->history);
+    free(model->version);
+    free(model);
+}
+
+nmt_status model_loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
+                                   batch_loss *loss, nmt_error *error)
+{
+    return model->interface->loss(model, pairs, gradient, scale, update, loss, error);
+}
+
+nmt_status model_align(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error)
+{
+    return model->interface->align(model, pairs, alpha, error);
+}
+
+nmt_status model_start(nmt_model *model, const sequences *sources, size_t beam, decoding **state, nmt_error *error)
+{
+    return model->interface->start(model, sources, beam, state, error);
+}
+
+nmt_status model_step(decoding *state, const int32_t *previous, const real **logits, const real **alpha,
+                      nmt_error *error)
+{
+    return state->interface->step(state, previous, logits, alpha, error);
+}
+
+nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, nmt_error *error)
+{
+    return state->interface->reorder(state, parents, count, error);
+}
+
+void model_finish(decoding *state)
+{
+    if (state != NULL) {
+        state->interface->finish(state);
+    }
+}

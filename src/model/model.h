@@ -1,0 +1,101 @@
+/*
+ * What a translation model is to the rest of the program. Search, alignment, scoring and the trainer see only this
+ * interface; another architecture is another file behind it.
+ *
+ *   training:   model_loss_and_gradient
+ *   decoding:   model_start -> (model_step -> model_reorder)* -> model_finish
+ *   aligning:   model_align
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nmt/model.h>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "core/real.h"
+#include "data/batch.h"
+#include "data/vocabulary.h"
+#include "layers/parameters.h"
+#include "model/config.h"
+
+typedef struct model_interface model_interface;
+
+/* The state of hypotheses being extended together: an architecture's own state starts with this. */
+typedef struct decoding {
+    const model_interface *interface;
+} decoding;
+
+/* Loss of a batch, summed over its target tokens. */
+typedef struct batch_loss {
+    double nats;      /* -sum log p of the true tokens */
+    double objective; /* what the gradient is of: the same, with label smoothing in training */
+    size_t tokens;    /* target tokens with `</s>` */
+} batch_loss;
+
+/* One architecture; each function as its namesake below says. */
+struct model_interface {
+    const char *name;
+    nmt_status (*loss)(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
+                       batch_loss *loss, nmt_error *error);
+    nmt_status (*start)(nmt_model *model, const sequences *sources, size_t beam, decoding **state, nmt_error *error);
+    nmt_status (*step)(decoding *state, const int32_t *previous, const real **logits, const real **alpha,
+                       nmt_error *error);
+    nmt_status (*reorder)(decoding *state, const size_t *parents, size_t count, nmt_error *error);
+    nmt_status (*align)(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error);
+    void (*finish)(decoding *state);
+    void (*free_architecture)(void *architecture);
+};
+
+struct nmt_model {
+    const model_interface *interface;
+    nmt_config *config;
+    vocabulary *source_words, *target_words; /* separate objects even when shared */
+    parameter_table parameters;
+    real *block;        /* [parameters.size] */
+    void *architecture; /* what the interface keeps: layers and workspace */
+    char *history;      /* JSON array of validations */
+    char *version;      /* of the program that wrote it */
+};
+
+/* A model with zeroed parameters. Takes ownership of config and vocabularies, also on failure. */
+nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
+                        nmt_error *error);
+
+/*
+ * Loss of a batch; where `gradient` is not NULL, adds `scale` times the gradient of the summed loss to it
+ * ([parameters.size]). `update` numbers the step for the draws of dropout; without gradient nothing is dropped.
+ */
+nmt_status model_loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
+                                   batch_loss *loss, nmt_error *error);
+
+/*
+ * Encodes `sources` and starts one hypothesis a sentence, in the order in which the sentences were given to
+ * sequences_set (not in packed order), with room for `beam` hypotheses a sentence. Each stands before its first target
+ * token. `sources` must outlive the decoding, which is the caller's: model_finish.
+ */
+nmt_status model_start(nmt_model *model, const sequences *sources, size_t beam, decoding **state, nmt_error *error);
+
+/*
+ * Feeds the previous token of each hypothesis (TOKEN_START at first) and returns for each the logits of its next token,
+ * [hypotheses, V], and the attention that this step paid, [hypotheses, S]: S is the longest source, weights behind a
+ * sentence's own end are 0. Both are borrowed until the next call.
+ */
+nmt_status model_step(decoding *state, const int32_t *previous, const real **logits, const real **alpha,
+                      nmt_error *error);
+
+/* Between two steps: hypothesis i goes on as what hypothesis parents[i] became in the step before. `count` may shrink
+ * and grow up to sentences times beam. */
+nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, nmt_error *error);
+
+/* Teacher forcing: the attention paid at each row of pairs->input, alpha[input.tokens, source.steps], 0 behind a
+ * source's end. Row r of step t reads the source of sentence input.order[r]. */
+nmt_status model_align(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error);
+
+void model_finish(decoding *state);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * The safetensors format (https://github.com/huggingface/safetensors): the header's length in 8 little-endian bytes,
+ * the header as JSON, the tensors' bytes. Of its types only float32. Reading trusts nothing: every length, name, shape
+ * and offset is checked before the first number is read, and every number is finite.
+ */
+#ifndef MODEL_SAFETENSORS_H
+#define MODEL_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "core/quote.h"
+#include "core/real.h"
+
+/* A tensor and where its numbers come from or go to. */
+typedef struct stored_tensor {
+    const char *name;
+    size_t rows, columns; /* columns 0: a vector */
+    real *values;
+} stored_tensor;
+
+/* Writes the file whole or not at all. Takes ownership of `metadata`, an object of strings; NULL means that memory ran
+ * out. Errors: NMT_NOT_FINITE naming the tensor; NMT_IO. */
+nmt_status safetensors_save(const char *path, json *metadata, const stored_tensor *list, size_t count,
+                            nmt_error *error);
+
+/* A file whose header has been read. */
+typedef struct safetensors {
+    const char *path; /* borrowed */
+    FILE *file;
+    json *header;
+    const json *metadata;
+    uint64_t data_size; /* bytes */
+} safetensors;
+
+/* `format` is what the metadata must say it is. The caller's, also on failure: safetensors_close. */
+nmt_status safetensors_open(safetensors *from, const char *path, const char *format, nmt_error *error);
+void safetensors_close(safetensors *from);
+
+/* A value of the metadata: its text, borrowed; or the JSON of `type` that the text holds, the caller's: json_free. */
+nmt_status safetensors_text(const safetensors *from, const char *key, const char **text, nmt_error *error);
+nmt_status safetensors_json(const safetensors *from, const char *key, json_type type, json **value, nmt_error *error);
+
+/* Fills exactly the tensors of `list`, in whatever order the file has them; once for each opening. */
+nmt_status safetensors_read(safetensors *from, const stored_tensor *list, size_t count, nmt_error *error);
+
+/* "model.safetensors (config)": a text within the file, for messages. */
+typedef struct place {
+    char text[QUOTE_PATH_CAPACITY];
+} place;
+const char *safetensors_place(place *buffer, const safetensors *from, const char *what);
+
+#endif

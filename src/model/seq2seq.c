@@ -1,0 +1,291 @@
+#include "model/seq2seq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/rng.h"
+#include "model/encoder.h"
+
+typedef struct seq2seq {
+    encoder encoder;
+    decoder decoder;
+    arena space; /* of training steps */
+} seq2seq;
+
+static nmt_status decoder_options_from(decoder_options *options, const nmt_config *config, size_t target_words,
+                                       nmt_error *error)
+{
+    const attention_score *score = attention_score_find(config->model.attention_score);
+    if (score == NULL) {
+        return error_set(error, NMT_INVALID, "model.attention_score: expected one of %s, found \"%s\"",
+                         attention_score_names(), config->model.attention_score);
+    }
+    *options = (decoder_options){
+        .vocabulary = target_words,
+        .embedding_size = config->model.target_embedding,
+        .hidden = config->model.decoder_hidden,
+        .annotation = 2 * config->model.encoder_hidden,
+        .reset = config->model.gru == GRU_RESET_BEFORE ? GRU_BEFORE : GRU_AFTER,
+        .start = config->model.initial_state == INITIAL_STATE_MEAN   ? START_MEAN
+                 : config->model.initial_state == INITIAL_STATE_ZERO ? START_ZERO
+                                                                     : START_BACKWARD,
+        .score = score,
+        .attention_size = config->model.attention_size,
+        .readout = config->model.readout == READOUT_TANH     ? READOUT_KIND_TANH
+                   : config->model.readout == READOUT_MAXOUT ? READOUT_KIND_MAXOUT
+                                                             : READOUT_KIND_LINEAR,
+        .readout_units = config->model.readout_size,
+        .readout_embedding = config->model.readout_embedding,
+        .readout_previous_state = config->model.readout_state == READOUT_STATE_PREVIOUS,
+        .tied = config->model.tied_embeddings,
+        .dropout_embedding = config->dropout.embedding,
+        .dropout_readout = config->dropout.readout};
+    return NMT_OK;
+}
+
+nmt_status seq2seq_create(nmt_model *model, nmt_error *error)
+{
+    seq2seq *net;
+    decoder_options options;
+    TRY(decoder_options_from(&options, model->config, vocabulary_size(model->target_words), error));
+    TRY(memory_new(&net, 1, sizeof *net, "the model", error));
+    encoder_declare(&net->encoder, &model->parameters, vocabulary_size(model->source_words),
+                    model->config->model.source_embedding, model->config->model.encoder_hidden, options.reset);
+    net->encoder.dropout_embedding = model->config->dropout.embedding;
+    net->encoder.dropout_annotation = model->config->dropout.annotation;
+    decoder_declare(&net->decoder, &model->parameters, &options);
+    model->interface = &seq2seq_interface;
+    model->architecture = net;
+    return NMT_OK;
+}
+
+static void free_architecture(void *architecture)
+{
+    seq2seq *net = architecture;
+    if (net != NULL) {
+        arena_free(&net->space);
+        free(net);
+    }
+}
+
+/* ---- training ------------------------------------------------------------------------------------------------------- */
+
+typedef struct seq2seq_workspace {
+    encoder_workspace encoder;
+    decoder_workspace decoder;
+} seq2seq_workspace;
+
+static void layout(seq2seq *net, seq2seq_workspace *work, const batch *pairs, bool with_gradient)
+{
+    encoder_layout(&net->encoder, &work->encoder, &net->space, &pairs->source, with_gradient);
+    decoder_layout(&net->decoder, &work->decoder, &net->space, &pairs->source, pairs->input.tokens,
+                   pairs->input.count, with_gradient);
+}
+
+static nmt_status reserve(seq2seq *net, seq2seq_workspace *work, const batch *pairs, bool with_gradient,
+                          nmt_error *error)
+{
+    arena_measure(&net->space);
+    layout(net, work, pairs, with_gradient);
+    TRY(arena_reserve(&net->space, "the workspace of a training step", error));
+    layout(net, work, pairs, with_gradient);
+    return NMT_OK;
+}
+
+/* One key a mask, from the run's seed and the update. */
+static void draw_dropout_keys(seq2seq_workspace *work, uint64_t seed, uint64_t update)
+{
+    rng generator = rng_stream(seed, "dropout", update);
+    work->encoder.embedding_key = rng_next(&generator);
+    work->encoder.annotation_key = rng_next(&generator);
+    work->decoder.embedding_key = rng_next(&generator);
+    work->decoder.readout.key = rng_next(&generator);
+}
+
+static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, const batch *pairs)
+{
+    const seq2seq *net = model->architecture;
+    encoder_forward(&net->encoder, model->block, &work->encoder, &pairs->source);
+    decoder_prepare(&net->decoder, model->block, &work->decoder, &pairs->source, work->encoder.annotations,
+                    work->encoder.start);
+    decoder_forward(&net->decoder, model->block, &work->decoder, pairs);
+}
+
+static readout_sums forward_and_readout(const nmt_model *model, seq2seq_workspace *work, const batch *pairs,
+                                        real *gradient, real scale)
+{
+    const seq2seq *net = model->architecture;
+    const real *theta = model->block;
+    const size_t N = pairs->input.tokens, F = net->decoder.readout.features;
+    encode_and_decode(model, work, pairs);
+    if (gradient != NULL) {
+        memset(work->decoder.dfeatures, 0, N * F * sizeof(real));
+    }
+    return readout_loss(&net->decoder.readout, theta, gradient, work->decoder.dfeatures, work->decoder.features, F,
+                        pairs->output, gradient != NULL ? model->config->training.label_smoothing : 0, scale,
+                        &work->decoder.readout, N);
+}
+
+static void backward(const nmt_model *model, seq2seq_workspace *work, const batch *pairs, real *gradient,
+                     attention_paths paths)
+{
+    const seq2seq *net = model->architecture;
+    real *dannotations = work->encoder.dannotations;
+    memset(dannotations, 0, pairs->source.tokens * 2 * net->encoder.hidden * sizeof *dannotations);
+    decoder_backward(&net->decoder, model->block, gradient, dannotations, &work->decoder, pairs, paths);
+}
+
+static nmt_status loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
+                                    batch_loss *loss, nmt_error *error)
+{
+    seq2seq *net = model->architecture;
+    seq2seq_workspace work;
+    TRY(reserve(net, &work, pairs, gradient != NULL, error));
+    draw_dropout_keys(&work, model->config->training.seed, update);
+    const readout_sums sums = forward_and_readout(model, &work, pairs, gradient, scale);
+    if (gradient != NULL) {
+        backward(model, &work, pairs, gradient, PATH_BOTH);
+        encoder_backward(&net->encoder, model->block, gradient, &work.encoder, &pairs->source);
+    }
+    *loss = (batch_loss){sums.nats, sums.objective, pairs->input.tokens};
+    return NMT_OK;
+}
+
+static nmt_status align(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error)
+{
+    seq2seq *net = model->architecture;
+    seq2seq_workspace work;
+    TRY(reserve(net, &work, pairs, false, error));
+    encode_and_decode(model, &work, pairs);
+    memcpy(alpha, work.decoder.alpha, pairs->input.tokens * pairs->source.steps * sizeof *alpha);
+    return NMT_OK;
+}
+
+nmt_status seq2seq_annotation_gradient(nmt_model *model, const batch *pairs, attention_paths paths, real *dannotations,
+                                       nmt_error *error)
+{
+    seq2seq *net = model->architecture;
+    seq2seq_workspace work;
+    real *unused;
+    TRY(reserve(net, &work, pairs, true, error));
+    TRY(memory_new(&unused, model->parameters.size, sizeof *unused, "a gradient", error));
+    forward_and_readout(model, &work, pairs, unused, 1);
+    backward(model, &work, pairs, unused, paths);
+    memcpy(dannotations, work.encoder.dannotations,
+           pairs->source.tokens * seq2seq_annotation_size(model) * sizeof *dannotations);
+    free(unused);
+    return NMT_OK;
+}
+
+size_t seq2seq_annotation_size(const nmt_model *model)
+{
+    const seq2seq *net = model->architecture;
+    return 2 * net->encoder.hidden;
+}
+
+/* ---- decoding ------------------------------------------------------------------------------------------------------- */
+
+typedef struct seq2seq_decoding {
+    decoding base;
+    const nmt_model *model;
+    arena space;
+    seq2seq_workspace work;
+    size_t rows;  /* hypotheses now */
+    size_t width; /* room for as many */
+    uint32_t *sentence_spare;
+    real *logits; /* [width,V] */
+} seq2seq_decoding;
+
+static void decoding_layout(const seq2seq *net, seq2seq_decoding *state, const sequences *sources, size_t width)
+{
+    encoder_layout(&net->encoder, &state->work.encoder, &state->space, sources, false);
+    decoder_layout(&net->decoder, &state->work.decoder, &state->space, sources, width, width, false);
+    state->sentence_spare = arena_take(&state->space, width, sizeof(uint32_t));
+    state->logits = arena_reals(&state->space, width * net->decoder.readout.vocabulary);
+}
+
+static nmt_status start(nmt_model *model, const sequences *sources, size_t beam, decoding **out, nmt_error *error)
+{
+    const seq2seq *net = model->architecture;
+    const size_t D = net->decoder.options.hidden, width = sources->count * beam;
+    seq2seq_decoding *state;
+    TRY(memory_new(&state, 1, sizeof *state, "decoding", error));
+    state->base.interface = &seq2seq_interface;
+    state->model = model;
+    arena_measure(&state->space);
+    decoding_layout(net, state, sources, width);
+    const nmt_status status = arena_reserve(&state->space, "decoding", error);
+    if (status != NMT_OK) {
+        free(state);
+        return status;
+    }
+    decoding_layout(net, state, sources, width);
+    state->rows = sources->count;
+    state->width = width;
+    decoder_workspace *work = &state->work.decoder;
+    encoder_forward(&net->encoder, model->block, &state->work.encoder, sources);
+    decoder_prepare(&net->decoder, model->block, work, sources, state->work.encoder.annotations,
+                    state->work.encoder.start);
+    for (size_t i = 0; i < sources->count; i++) {
+        work->sentence[i] = sources->row[i];
+        memcpy(work->trace.previous + i * work->trace.previous_stride, work->initial + work->sentence[i] * D,
+               D * sizeof(real));
+    }
+    *out = &state->base;
+    return NMT_OK;
+}
+
+static nmt_status step(decoding *base, const int32_t *previous, const real **logits, const real **alpha,
+                       nmt_error *error)
+{
+    (void)error;
+    seq2seq_decoding *state = (seq2seq_decoding *)base;
+    const seq2seq *net = state->model->architecture;
+    decoder_workspace *work = &state->work.decoder;
+    decoder_step(&net->decoder, state->model->block, work, previous, state->rows);
+    readout_logits(&net->decoder.readout, state->model->block, state->logits, work->features,
+                   net->decoder.readout.features, &work->readout, state->rows);
+    *logits = state->logits;
+    *alpha = work->alpha;
+    return NMT_OK;
+}
+
+/* Every hypothesis takes its parent's state as the one before its next step. */
+static nmt_status reorder(decoding *base, const size_t *parents, size_t count, nmt_error *error)
+{
+    seq2seq_decoding *state = (seq2seq_decoding *)base;
+    if (count > state->width) {
+        return error_set(error, NMT_INVALID, "decoding: expected at most %zu hypotheses, found %zu", state->width,
+                         count);
+    }
+    const seq2seq *net = state->model->architecture;
+    decoder_workspace *work = &state->work.decoder;
+    const size_t D = net->decoder.options.hidden;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(work->trace.previous + i * work->trace.previous_stride,
+               work->state.data + parents[i] * work->state.stride, D * sizeof(real));
+        state->sentence_spare[i] = work->sentence[parents[i]];
+    }
+    uint32_t *spare = work->sentence;
+    work->sentence = state->sentence_spare;
+    state->sentence_spare = spare;
+    state->rows = count;
+    return NMT_OK;
+}
+
+static void finish(decoding *base)
+{
+    seq2seq_decoding *state = (seq2seq_decoding *)base;
+    arena_free(&state->space);
+    free(state);
+}
+
+const model_interface seq2seq_interface = {.name = "attentional encoder-decoder",
+                                           .loss = loss_and_gradient,
+                                           .start = start,
+                                           .step = step,
+                                           .reorder = reorder,
+                                           .align = align,
+                                           .finish = finish,
+                                           .free_architecture = free_architecture};

@@ -1,0 +1,42 @@
+#include "ops/activation.h"
+
+#include "core/parallel.h"
+#include "core/simd.h"
+
+enum { GRAIN = 4096 };
+
+static SIMD_CLONES void tanh_part(void *context, size_t begin, size_t end)
+{
+    real *restrict y = context;
+    SIMD_LOOP
+    for (size_t i = begin; i < end; i++) {
+        y[i] = REAL(tanh)(y[i]);
+    }
+}
+
+void tanh_forward(real *y, size_t count)
+{
+    parallel_for(count, GRAIN, tanh_part, y);
+}
+
+SIMD_CLONES void tanh_backward(real *dx, const real *dy, const real *y, size_t count)
+{
+    SIMD_LOOP
+    for (size_t i = 0; i < count; i++) {
+        dx[i] += dy[i] * (1 - y[i] * y[i]);
+    }
+}
+
+void maxout_forward(real *y, const real *x, size_t rows, size_t units)
+{
+    for (size_t i = 0; i < rows * units; i++) {
+        y[i] = x[2 * i] >= x[2 * i + 1] ? x[2 * i] : x[2 * i + 1];
+    }
+}
+
+void maxout_backward(real *dx, const real *dy, const real *x, size_t rows, size_t units)
+{
+    for (size_t i = 0; i < rows * units; i++) {
+        dx[x[2 * i] >= x[2 * i + 1] ? 2 * i : 2 * i + 1] += dy[i];
+    }
+}

@@ -1,0 +1,195 @@
+#include "train/run_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/checkpoint.h"
+
+/* Keys that may differ between a run and its continuation. */
+static const char *const free_keys[] = {"training.threads", "training.epochs", "output.directory"};
+
+static size_t blocks_of(state_block *blocks, const nmt_model *model, const optimizer *rule)
+{
+    static const char *const names[OPTIMIZER_SLOTS] = {"optimizer.first", "optimizer.second"};
+    size_t count = 0;
+    blocks[count++] = (state_block){"parameters", model->block};
+    for (size_t i = 0; i < optimizer_slot_count(rule); i++) {
+        blocks[count++] = (state_block){names[i], rule->slots[i]};
+    }
+    return count;
+}
+
+static bool add_integer(json *fields, const char *key, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return json_add(fields, key, json_new_string(text));
+}
+
+static json *fields_of(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint)
+{
+    json *fields = json_new_object();
+    const bool complete =
+        fields != NULL && add_integer(fields, "epoch", state->epoch) && add_integer(fields, "batch", state->batch) &&
+        add_integer(fields, "update", state->update) && add_integer(fields, "optimizer_step", rule->step) &&
+        add_integer(fields, "without_better", state->without_better) && add_integer(fields, "text", fingerprint) &&
+        json_add(fields, "nats", json_new_number(state->nats)) &&
+        json_add(fields, "tokens", json_new_number(state->tokens)) &&
+        json_add(fields, "has_best", json_new_boolean(state->has_best)) &&
+        json_add(fields, "best", json_new_number(state->best)) &&
+        json_add(fields, "finished", json_new_boolean(state->finished)) &&
+        json_add(fields, "history", json_copy(state->history)) &&
+        json_add(fields, "config", config_to_json(model->config));
+    if (!complete) {
+        json_free(fields);
+        return NULL;
+    }
+    return fields;
+}
+
+nmt_status run_state_save(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint,
+                          const char *path, nmt_error *error)
+{
+    state_block blocks[1 + OPTIMIZER_SLOTS];
+    const size_t count = blocks_of(blocks, model, rule);
+    json *fields = fields_of(state, model, rule, fingerprint);
+    if (fields == NULL) {
+        return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the state of the run", path);
+    }
+    const nmt_status status = checkpoint_save_state(path, fields, blocks, count, model->parameters.size, error);
+    json_free(fields);
+    return status;
+}
+
+/* ---- loading -------------------------------------------------------------------------------------------------------- */
+
+static bool is_free(const char *key)
+{
+    for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++) {
+        if (strcmp(key, free_keys[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends "key (was A, is B)" for each key of one section that differs. */
+static void list_differences(char *list, size_t capacity, const char *section, const json *was, const json *is)
+{
+    for (const json *value = json_first(is); value != NULL; value = json_next(value)) {
+        char key[128];
+        snprintf(key, sizeof key, "%s.%s", section, json_key(value));
+        const json *old = was != NULL && json_type_of(was) == JSON_OBJECT ? json_get(was, json_key(value)) : NULL;
+        char *before = old != NULL ? json_print(old, false) : NULL;
+        char *now = json_print(value, false);
+        if (now != NULL && (before == NULL || strcmp(before, now) != 0) && !is_free(key)) {
+            const size_t used = strlen(list);
+            snprintf(list + used, capacity - used, "%s%s (was %.60s, is %.60s)", used > 0 ? ", " : "", key,
+                     before != NULL ? before : "absent", now);
+        }
+        free(before);
+        free(now);
+    }
+}
+
+static nmt_status check_config(const json *was, const nmt_config *config, const char *path, nmt_error *error)
+{
+    json *is = config_to_json(config);
+    if (is == NULL) {
+        return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the configuration", path);
+    }
+    char list[700] = "";
+    for (const json *section = json_first(is); section != NULL; section = json_next(section)) {
+        list_differences(list, sizeof list, json_key(section), json_get(was, json_key(section)), section);
+    }
+    json_free(is);
+    return list[0] == '\0'
+               ? NMT_OK
+               : error_set(error, NMT_INVALID,
+                           "%s: expected the configuration that the run was started with, found other values: %s", path,
+                           list);
+}
+
+/* Fields of the state by name; a missing one is remembered. */
+typedef struct field_reader {
+    const json *fields;
+    const char *missing;
+} field_reader;
+
+static const json *take(field_reader *reader, const char *key, json_type type)
+{
+    const json *value = json_get(reader->fields, key);
+    if (value == NULL || json_type_of(value) != type) {
+        reader->missing = key;
+        return NULL;
+    }
+    return value;
+}
+
+static uint64_t take_integer(field_reader *reader, const char *key)
+{
+    const json *value = take(reader, key, JSON_STRING);
+    char *end = NULL;
+    const uint64_t number = value != NULL ? strtoull(json_string(value), &end, 10) : 0;
+    if (value != NULL && (*json_string(value) == '\0' || *end != '\0')) {
+        reader->missing = key;
+    }
+    return number;
+}
+
+static double take_number(field_reader *reader, const char *key)
+{
+    const json *value = take(reader, key, JSON_NUMBER);
+    return value != NULL ? json_number(value) : 0;
+}
+
+static bool take_boolean(field_reader *reader, const char *key)
+{
+    const json *value = take(reader, key, JSON_BOOLEAN);
+    return value != NULL && json_boolean(value);
+}
+
+static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule, uint64_t fingerprint,
+                       const json *fields, const char *path, nmt_error *error)
+{
+    field_reader reader = {fields, NULL};
+    const json *config = take(&reader, "config", JSON_OBJECT);
+    const json *history = take(&reader, "history", JSON_ARRAY);
+    const uint64_t text = take_integer(&reader, "text");
+    *state = (run_state){.epoch = take_integer(&reader, "epoch"),
+                         .batch = take_integer(&reader, "batch"),
+                         .update = take_integer(&reader, "update"),
+                         .nats = take_number(&reader, "nats"),
+                         .tokens = take_number(&reader, "tokens"),
+                         .has_best = take_boolean(&reader, "has_best"),
+                         .best = take_number(&reader, "best"),
+                         .without_better = take_integer(&reader, "without_better"),
+                         .finished = take_boolean(&reader, "finished")};
+    rule->step = take_integer(&reader, "optimizer_step");
+    if (reader.missing != NULL) {
+        return error_set(error, NMT_INVALID, "%s: expected the state of a run, found no usable \"%s\"", path,
+                         reader.missing);
+    }
+    TRY(check_config(config, model->config, path, error));
+    if (text != fingerprint) {
+        return error_set(error, NMT_INVALID, "%s: expected the training text that the run was started with, found other "
+                                             "text in %s or %s",
+                         path, model->config->data.train_source, model->config->data.train_target);
+    }
+    state->history = json_copy(history);
+    return state->history != NULL ? NMT_OK : error_set(error, NMT_NO_MEMORY, "%s: out of memory: the history", path);
+}
+
+nmt_status run_state_load(run_state *state, nmt_model *model, optimizer *rule, uint64_t fingerprint, const char *path,
+                          nmt_error *error)
+{
+    state_block blocks[1 + OPTIMIZER_SLOTS];
+    const size_t count = blocks_of(blocks, model, rule);
+    json *fields;
+    TRY(checkpoint_load_state(path, &fields, blocks, count, model->parameters.size, error));
+    const nmt_status status = fill(state, model, rule, fingerprint, fields, path, error);
+    json_free(fields);
+    return status;
+}

@@ -1,0 +1,39 @@
+/*
+ * Where a run stands: everything that the next update depends on besides configuration and text. Saved after each
+ * validation and when the run is asked to stop, so that a resumed run ends with the bytes of an uninterrupted one.
+ * Random draws need no state of their own: they follow from seed, epoch and update.
+ */
+#ifndef TRAIN_RUN_STATE_H
+#define TRAIN_RUN_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "model/model.h"
+#include "train/optimizer.h"
+
+typedef struct run_state {
+    uint64_t epoch;  /* the current one, from 1 */
+    uint64_t batch;  /* batches of it that are done */
+    uint64_t update; /* updates done */
+    double nats, tokens;      /* training loss since the last validation */
+    bool has_best;
+    double best;              /* the metric of the best model so far */
+    uint64_t without_better;  /* validations since */
+    bool finished;            /* by patience */
+    json *history;            /* array: one object a validation */
+} run_state;
+
+/* `fingerprint` tells the training text; see corpus_summary. */
+nmt_status run_state_save(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint,
+                          const char *path, nmt_error *error);
+
+/* Restores state, parameters and optimizer. Errors: NMT_INVALID that lists the keys of the configuration that
+ * differ, or says that the training text is another. Threads, epochs and the output directory may change. */
+nmt_status run_state_load(run_state *state, nmt_model *model, optimizer *rule, uint64_t fingerprint, const char *path,
+                          nmt_error *error);
+
+#endif
