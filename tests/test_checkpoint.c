@@ -352,6 +352,10 @@ static void wrong_tensors_are_refused(void **state)
     edit(&of, name, "shape", shape);
     assert_tensor_refused(&of, "bad: tensor \"%s\": expected shape [%zu,%zu], found %s", name, first->rows,
                           first->columns, shape);
+    snprintf(shape, sizeof shape, "[%zu,%zu]", first->rows, first->columns + 1);
+    edit(&of, name, "shape", shape);
+    assert_tensor_refused(&of, "bad: tensor \"%s\": expected shape [%zu,%zu], found %s", name, first->rows,
+                          first->columns, shape);
     parts_free(&of);
 
     of = take_apart("good");

@@ -20,7 +20,8 @@ enum { V = 7, SENTENCES = 3, STEPS = 40, WIDTH = 8 };
 static const size_t source_length[SENTENCES] = {2, 4, 3}; /* with `</s>`; not in packed order */
 enum { LONGEST = 4 };
 
-/* ---- the scripted model ---------------------------------------------------------------------------------------------- */
+/* ---- the scripted model
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct script {
     real logits[SENTENCES][STEPS][V];
@@ -121,12 +122,13 @@ static void scripted_finish(decoding *base)
 }
 
 static const model_interface scripted_interface = {.name = "a script",
-                                            .start = scripted_start,
-                                            .step = scripted_step,
-                                            .reorder = scripted_reorder,
-                                            .finish = scripted_finish};
+                                                   .start = scripted_start,
+                                                   .step = scripted_step,
+                                                   .reorder = scripted_reorder,
+                                                   .finish = scripted_finish};
 
-/* ---- a search -------------------------------------------------------------------------------------------------------- */
+/* ---- a search
+ * -------------------------------------------------------------------------------------------------------- */
 
 typedef struct fixture {
     script played;
@@ -171,8 +173,7 @@ static void open_search(fixture *it)
 static nmt_status run_search(fixture *it)
 {
     memset(it->best, 0xAB, sizeof it->best); /* overwritten, whatever was there */
-    const nmt_status status =
-        search_best(&it->model, &it->sources, line_numbers, &it->options, it->best, &it->error);
+    const nmt_status status = search_best(&it->model, &it->sources, line_numbers, &it->options, it->best, &it->error);
     assert_int_equal(it->played.finished, 1);
     return status;
 }
@@ -202,7 +203,8 @@ static double log_softmax(const real *logits, int32_t token)
     return (double)logits[token] - log(sum);
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------------------- */
+/* ---- tests
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void check_against_script(const fixture *it, size_t sentence, size_t length)
 {
@@ -364,7 +366,8 @@ static void an_error_of_the_model_ends_the_search(void **state)
     close_search(&it);
 }
 
-/* ---- the normaliser -------------------------------------------------------------------------------------------------- */
+/* ---- the normaliser
+ * -------------------------------------------------------------------------------------------------- */
 
 static void log_sum_exp_is_exact(void **state)
 {

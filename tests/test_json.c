@@ -86,6 +86,7 @@ static void faults_are_named_with_line_and_column(void **state)
         {"[\"\\ud800\"]", "x.json:1:3: expected a pair of surrogates, found \\uD800 alone"},
         {"[\"\\ud800\\u0041\"]", "x.json:1:3: expected a pair of surrogates, found \\uD800 alone"},
         {"[\"\\udc00\\ud800\"]", "x.json:1:3: expected a pair of surrogates, found \\uDC00 alone"},
+        {"[\"\\udc00\\udc00\"]", "x.json:1:3: expected a pair of surrogates, found \\uDC00 alone"},
         {"[\"\xC3\xA9\", \"\xFF\"]", "x.json:1:8: expected UTF-8, found byte 0xFF"},
         {"[\"\xED\xA0\x80\"]", "x.json:1:3: expected UTF-8, found byte 0xED"},
         {"[\"\xC0\x80\"]", "x.json:1:3: expected UTF-8, found byte 0xC0"},

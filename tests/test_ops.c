@@ -10,6 +10,7 @@
 #include "gradcheck.h"
 #include "ops/activation.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/softmax.h"
@@ -284,6 +285,44 @@ static void test_softmax_in_place_and_of_one(void **state)
     assert_true(e[0] == 1 && e[1] == 0 && e[2] == 0);
 }
 
+/* ---- dropout --------------------------------------------------------------------------------------------------- */
+
+enum { MASKED = 30001 }; /* more than one chunk, and odd */
+
+static void test_dropout_mask(void **state)
+{
+    (void)state;
+    real *mask = nan_reals(MASKED), *other = nan_reals(MASKED);
+    size_t dropped = 0, same = 0;
+    dropout_mask(mask, MASKED, 0.3, 1);
+    dropout_mask(other, MASKED, 0.3, 2);
+    for (size_t i = 0; i < MASKED; i++) {
+        assert_true(mask[i] == 0 || mask[i] == 1 / (1 - 0.3));
+        dropped += mask[i] == 0;
+        same += mask[i] == other[i];
+    }
+    /* Five standard deviations of the binomial distribution: 5 sqrt(N p (1-p)). */
+    assert_near((double)dropped, 0.3 * MASKED, 5 * sqrt(MASKED * 0.3 * 0.7));
+    assert_near((double)same, 0.58 * MASKED, 5 * sqrt(MASKED * 0.58 * 0.42));
+    dropout_mask(other, MASKED, 0.3, 1);
+    assert_memory_equal(mask, other, MASKED * sizeof *mask);
+    dropout_mask(other, 17, 0.3, 2);
+    dropout_mask(other, 3, 0.3, 1); /* a shorter mask is a longer one's beginning */
+    assert_memory_equal(mask, other, 3 * sizeof *mask);
+    free(mask);
+    free(other);
+}
+
+static void test_dropout_apply(void **state)
+{
+    (void)state;
+    real y[6] = {1, 2, 3, 4, 5, 6};
+    const real mask[4] = {0, 2, 2, 0};
+    static const real expected[6] = {0, 4, 3, 8, 0, 6};
+    dropout_apply(y, 3, mask, 2, 2);
+    assert_memory_equal(y, expected, sizeof y);
+}
+
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
 
 static const int32_t truth[ROWS] = {2, 5, 2, 0};
@@ -376,6 +415,8 @@ int main(void)
         cmocka_unit_test(test_softmax_ignores_a_shift),
         cmocka_unit_test(test_softmax_of_large_scores),
         cmocka_unit_test(test_softmax_in_place_and_of_one),
+        cmocka_unit_test(test_dropout_mask),
+        cmocka_unit_test(test_dropout_apply),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_cross_entropy_of_large_logits),
     };

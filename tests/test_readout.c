@@ -1,4 +1,4 @@
-/* From features to the loss: each kind, with and without label smoothing, and in one tile or many. */
+/* From features to the loss: each kind, with label smoothing and dropout and without, in one tile and in many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,15 +24,19 @@ typedef struct readout_case {
 
 enum { F = 7, UNITS = 3, STRIDE = 9, V = 11, ROWS = 5 };
 
-static void setup(readout_case *c, readout_kind kind, size_t units, size_t vocabulary, size_t rows, double smoothing)
+/* `layer` and `table` are as readout_declare left them. */
+static void setup(readout_case *c, size_t rows, double smoothing)
 {
     nmt_error error;
-    *c = (readout_case){.rows = rows, .stride = STRIDE, .smoothing = smoothing, .scale = 0.25};
-    readout_declare(&c->layer, &c->table, kind, F, units, vocabulary, READOUT_UNTIED);
+    c->rows = rows;
+    c->stride = STRIDE;
+    c->smoothing = smoothing;
+    c->scale = 0.25;
     arena_measure(&c->space);
     readout_layout(&c->layer, &c->work, &c->space, rows, 1);
     assert_int_equal(arena_reserve(&c->space, "the test", &error), NMT_OK);
     readout_layout(&c->layer, &c->work, &c->space, rows, 1);
+    c->work.key = 77;
     c->theta = normal_reals(c->table.size, 0.5, 1);
     c->dtheta = nan_reals(c->table.size);
     c->features = normal_reals(rows * STRIDE, 1, 2);
@@ -41,7 +45,7 @@ static void setup(readout_case *c, readout_kind kind, size_t units, size_t vocab
     gradcheck_prefill(c->dfeatures, rows * STRIDE);
     c->target = malloc(rows * sizeof *c->target);
     for (size_t row = 0; row < rows; row++) {
-        c->target[row] = (int32_t)(row * row * 4001 % vocabulary); /* with repetitions */
+        c->target[row] = (int32_t)(row * row * 4001 % c->layer.vocabulary); /* with repetitions */
     }
 }
 
@@ -107,10 +111,11 @@ static double log_sum(const real *logits, size_t count)
 
 static void check_logits(readout_kind kind)
 {
-    readout_case c;
+    readout_case c = {0};
     real output[F], expected[V], *logits = nan_reals(ROWS * V);
     double nats = 0;
-    setup(&c, kind, UNITS, V, ROWS, 0);
+    readout_declare(&c.layer, &c.table, kind, F, UNITS, V, READOUT_UNTIED);
+    setup(&c, ROWS, 0);
     readout_logits(&c.layer, c.theta, logits, c.features, STRIDE, &c.work, ROWS);
     for (size_t row = 0; row < ROWS; row++) {
         naive_output(&c, output, row);
@@ -128,39 +133,81 @@ static void check_logits(readout_kind kind)
     teardown(&c);
 }
 
-static void check_gradient(readout_kind kind, double smoothing)
+/* Of a declared readout; takes the case apart. */
+static void check_gradient(readout_case *c, double smoothing)
 {
-    readout_case c;
-    setup(&c, kind, UNITS, V, ROWS, smoothing);
-    const readout_sums sums = run(&c, c.dtheta), again = run(&c, NULL);
+    setup(c, ROWS, smoothing);
+    const readout_sums sums = run(c, c->dtheta), again = run(c, NULL);
     assert_true(sums.nats == again.nats && sums.objective == again.objective);
-    gradcheck("features", c.features, c.dfeatures, ROWS * STRIDE, loss, &c);
-    gradcheck_parameters(&c.table, c.theta, c.dtheta, loss, &c);
-    teardown(&c);
+    gradcheck("features", c->features, c->dfeatures, ROWS * STRIDE, loss, c);
+    gradcheck_parameters(&c->table, c->theta, c->dtheta, loss, c);
+    teardown(c);
+}
+
+static void check_kind(readout_kind kind)
+{
+    static const struct {
+        double smoothing, dropout;
+    } choices[] = {{0, 0}, {0.1, 0}, {0, 0.4}, {0.1, 0.4}};
+    check_logits(kind);
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        readout_case c = {0};
+        readout_declare(&c.layer, &c.table, kind, F, UNITS, V, READOUT_UNTIED);
+        c.layer.dropout = choices[i].dropout;
+        check_gradient(&c, choices[i].smoothing);
+    }
 }
 
 static void test_linear(void **state)
 {
     (void)state;
-    check_logits(READOUT_KIND_LINEAR);
-    check_gradient(READOUT_KIND_LINEAR, 0);
-    check_gradient(READOUT_KIND_LINEAR, 0.1);
+    check_kind(READOUT_KIND_LINEAR);
 }
 
 static void test_tanh(void **state)
 {
     (void)state;
-    check_logits(READOUT_KIND_TANH);
-    check_gradient(READOUT_KIND_TANH, 0);
-    check_gradient(READOUT_KIND_TANH, 0.1);
+    check_kind(READOUT_KIND_TANH);
 }
 
 static void test_maxout(void **state)
 {
     (void)state;
-    check_logits(READOUT_KIND_MAXOUT);
-    check_gradient(READOUT_KIND_MAXOUT, 0);
-    check_gradient(READOUT_KIND_MAXOUT, 0.1);
+    check_kind(READOUT_KIND_MAXOUT);
+}
+
+static void test_tied(void **state)
+{
+    (void)state;
+    readout_case c = {0};
+    const size_t before = parameters_add(&c.table, "something", 3, 0, INIT_ZERO);
+    const size_t embedding = parameters_add(&c.table, "embedding", V, UNITS, INIT_EMBEDDING);
+    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, UNITS, V, embedding);
+    assert_int_equal(before, 0);
+    assert_int_equal(c.layer.weight, embedding);
+    assert_int_equal(c.table.size, 3 + V * UNITS + UNITS * F + UNITS + V); /* no matrix of its own */
+    check_gradient(&c, 0);
+}
+
+static double nats_with_key(double rate, uint64_t key)
+{
+    readout_case c = {0};
+    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, UNITS, V, READOUT_UNTIED);
+    c.layer.dropout = rate;
+    setup(&c, ROWS, 0);
+    c.work.key = key;
+    const double nats = run(&c, NULL).nats;
+    teardown(&c);
+    return nats;
+}
+
+static void test_dropout_follows_its_key(void **state)
+{
+    (void)state;
+    assert_true(nats_with_key(0.4, 1) == nats_with_key(0.4, 1));
+    assert_true(nats_with_key(0.4, 1) != nats_with_key(0.4, 2));
+    assert_true(nats_with_key(0.4, 1) != nats_with_key(0, 1));
+    assert_true(nats_with_key(0, 1) == nats_with_key(0, 2));
 }
 
 /* ---- many tiles ------------------------------------------------------------------------------------------------- */
@@ -201,8 +248,9 @@ static void naive_hidden(const readout_case *c, real *dtheta, real *dfeatures, c
 
 static void check_tiles(size_t rows)
 {
-    readout_case c;
-    setup(&c, READOUT_KIND_TANH, 2, MANY_WORDS, rows, 0);
+    readout_case c = {0};
+    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, 2, MANY_WORDS, READOUT_UNTIED);
+    setup(&c, rows, 0);
     assert_true(c.work.tile < rows);
     real *dtheta = nan_reals(c.table.size), *dfeatures = nan_reals(rows * STRIDE), *logits = nan_reals(MANY_WORDS);
     double nats = 0;
@@ -236,6 +284,8 @@ int main(void)
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_tanh),
         cmocka_unit_test(test_maxout),
+        cmocka_unit_test(test_tied),
+        cmocka_unit_test(test_dropout_follows_its_key),
         cmocka_unit_test(test_tiles_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,8 @@ static void test_prepare(void **state)
     check_prepared("\xe6\x88\x91\xe4\xbb\xac X", true, true, "\xe6\x88\x91\xe4\xbb\xac x");
     check_prepared("\xe2\x84\xab \xef\xac\x81", true, false,
                    "\xc3\x85 \xef\xac\x81"); /* C and not KC: the ligature stays */
+    /* U+1F82 three times: nine bytes, twelve code points when decomposed. */
+    check_prepared("\xe1\xbe\x82\xe1\xbe\x82\xe1\xbe\x82", true, false, "\xe1\xbe\x82\xe1\xbe\x82\xe1\xbe\x82");
     check_prepared("A\xc2\xa0"
                    "B\xe2\x80\xa8"
                    "C",

@@ -13,42 +13,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
-#include "layers/init.h"
-#include "model/model.h"
-#include "support_reals.h"
+#include "support_model.h"
 
-enum { LINES = 13, LONG = 1000 };
+enum { LINES = 13, LONG = 1000, SOURCE_WORDS = 11, TARGET_WORDS = 9 };
 
-static const char *const lines[LINES] = {
-    "the black cat sat on the mat", "cat", "", "a mat sat", "wholly unheard-of words", "the cat", "\t  ",
-    "on the mat sat a cat on a mat on a cat", "sat sat sat sat sat", "black", "the  black\tmat ", "", "on on cat the"};
+static const char *const lines[LINES] = {"w3 w9 w4 w5 w6 w3 w8",
+                                         "w4",
+                                         "",
+                                         "w10 w8 w5",
+                                         "wholly unheard-of words",
+                                         "w3 w4",
+                                         "\t  ",
+                                         "w6 w3 w8 w5 w10 w4 w6 w10 w8 w6 w10 w4",
+                                         "w5 w5 w5 w5 w5",
+                                         "w9",
+                                         "w3  w9\tw8 ",
+                                         "",
+                                         "w6 w6 w4 w3"};
 
 static const double float_rounding = 1e-5;
 
-/* ---- a model --------------------------------------------------------------------------------------------------------- */
+/* ---- a model
+ * --------------------------------------------------------------------------------------------------------- */
 
-static vocabulary *make_words(const char *const *list, size_t count)
+/*
+ * `data` is the configuration's object of that name. The numbers are chosen: few random models give translations of
+ * several words that end by themselves.
+ */
+static nmt_model *make_model_for(const char *data)
 {
-    vocabulary *words;
-    nmt_error error;
-    if (vocabulary_from_words(&words, list, count, "words", &error) != NMT_OK) {
-        fail_msg("%s", error.message);
-    }
-    return words;
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"data\": %s, \"model\": {\"source_embedding\": 5, \"target_embedding\": 4, \"encoder_hidden\": 6, "
+             "\"decoder_hidden\": 7, \"attention_size\": 3}}",
+             data);
+    nmt_model *model = support_model(text, SOURCE_WORDS, TARGET_WORDS, 1);
+    real *values = normal_reals(model->parameters.size, 0.9, 39);
+    memcpy(model->block, values, model->parameters.size * sizeof *values);
+    free(values);
+    return model;
 }
 
-static nmt_config *make_config(const char *text)
+static nmt_model *make_model(void)
 {
-    json *object;
-    nmt_config *config;
-    nmt_error error;
-    if (json_parse(&object, text, strlen(text), "config", &error) != NMT_OK ||
-        config_from_json(&config, object, "config", &error) != NMT_OK) {
-        fail_msg("%s", error.message);
-    }
-    json_free(object);
-    return config;
+    return make_model_for("{}");
 }
 
 /* The numbers of a tensor. */
@@ -63,37 +71,14 @@ static real *parameters_of(nmt_model *model, const char *name)
     return NULL;
 }
 
-/* `data` is the configuration's object of that name. */
-static nmt_model *make_model_for(const char *data)
-{
-    static const char *const source[] = {"<unk>", "<s>", "</s>", "the", "cat", "sat", "on", "mat", "black", "a", "\xC3\xA9"};
-    static const char *const target[] = {"<unk>", "<s>", "</s>", "le", "chat", "noir", "assis", "sur", "tapis"};
-    char text[512];
-    snprintf(text, sizeof text,
-             "{\"data\": %s, \"model\": {\"source_embedding\": 5, \"target_embedding\": 4, \"encoder_hidden\": 6, "
-             "\"decoder_hidden\": 7, \"attention_size\": 3}}",
-             data);
-    nmt_model *model;
-    nmt_error error;
-    if (model_create(&model, make_config(text), make_words(source, 11), make_words(target, 9), &error) != NMT_OK ||
-        init_parameters(model->block, &model->parameters, &(init_options){.scale = 1.2, .seed = 3}, &error) != NMT_OK) {
-        fail_msg("%s", error.message);
-    }
-    return model;
-}
-
-static nmt_model *make_model(void)
-{
-    return make_model_for("{}");
-}
-
 /* Adds to the logit of a token, whatever the model read. */
 static void bias_token(nmt_model *model, int32_t token, double bias)
 {
     parameters_of(model, "readout.output.bias")[token] += (real)bias;
 }
 
-/* ---- calls ----------------------------------------------------------------------------------------------------------- */
+/* ---- calls
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static void translate(nmt_model *model, const char *const *text, size_t count, const nmt_translate_options *options,
                       nmt_translation *translations)
@@ -178,9 +163,33 @@ static void assert_same_translation(const nmt_translation *found, const nmt_tran
     assert_same_alignment(&found->alignment, &expected->alignment);
 }
 
-/* ---- translating ----------------------------------------------------------------------------------------------------- */
+/* ---- translating
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const nmt_translate_options with_alignment = {.alignment = true};
+
+/* What the other tests rest on: translations differ, some end by themselves and some are cut off. */
+static void the_model_is_no_simple_one(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation translations[LINES];
+    translate(model, lines, LINES, &with_alignment, translations);
+    size_t by_itself = 0, cut = 0, different = 0;
+    for (size_t i = 0; i < LINES; i++) {
+        if (count_words(lines[i]) > 0) {
+            const bool whole = ended(&translations[i].alignment);
+            by_itself += whole && count_words(translations[i].text) > 1;
+            cut += !whole;
+            different += strcmp(translations[i].text, translations[0].text) != 0;
+        }
+    }
+    assert_true(by_itself >= 4);
+    assert_true(cut >= 2);
+    assert_true(different >= 6);
+    clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
 
 /* Each line alone is what every batch has to give for it. */
 static void batches_of_any_size_give_the_same_in_the_order_of_the_lines(void **state)
@@ -203,26 +212,378 @@ static void batches_of_any_size_give_the_same_in_the_order_of_the_lines(void **s
     nmt_model_free(model);
 }
 
-/* What the other tests rest on: the model's translations differ, some end by themselves and some are cut off. */
-static void the_model_is_no_simple_one(void **state)
+static void empty_lines_stay_empty(void **state)
 {
     (void)state;
     nmt_model *model = make_model();
     nmt_translation translations[LINES];
     translate(model, lines, LINES, &with_alignment, translations);
-    size_t by_itself = 0, cut = 0, different = 0;
     for (size_t i = 0; i < LINES; i++) {
+        const nmt_translation *each = &translations[i];
         if (count_words(lines[i]) > 0) {
-            by_itself += ended(&translations[i].alignment);
-            cut += !ended(&translations[i].alignment);
-            different += strcmp(translations[i].text, translations[0].text) != 0;
+            assert_true(each->log_probability < 0);
+            assert_int_equal(each->alignment.source_count, count_words(lines[i]) + 1);
+            continue;
         }
-        print_message("%zu %s | %s\n", i, lines[i], translations[i].text);
+        assert_string_equal(each->text, "");
+        assert_true(each->log_probability == 0);
+        assert_int_equal(each->alignment.source_count, 0);
+        assert_int_equal(each->alignment.target_count, 0);
+        assert_null(each->alignment.source);
+        assert_null(each->alignment.target);
+        assert_null(each->alignment.weights);
     }
-    assert_true(by_itself >= 4);
-    assert_true(cut >= 2);
-    assert_true(different >= 4);
     clear_translations(translations, LINES);
+    translate(model, NULL, 0, NULL, NULL);
+    const char *const nothing[] = {"", " "};
+    translate(model, nothing, 2, NULL, translations);
+    assert_string_equal(translations[1].text, "");
+    clear_translations(translations, 2);
+    nmt_model_free(model);
+}
+
+static void alignments_name_the_words_and_their_weights_sum_to_one(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation translations[LINES];
+    translate(model, lines, LINES, &with_alignment, translations);
+    for (size_t i = 0; i < LINES; i++) {
+        const nmt_alignment *alignment = &translations[i].alignment;
+        check_rows(alignment);
+        char joined[1024] = "";
+        const size_t rows = alignment->target_count;
+        for (size_t t = 0; t < rows && (t + 1 < rows || !ended(alignment)); t++) {
+            strcat(strcat(joined, t > 0 ? " " : ""), alignment->target[t]);
+        }
+        assert_string_equal(joined, translations[i].text);
+    }
+    const nmt_alignment *third = &translations[10].alignment;
+    assert_int_equal(third->source_count, 4);
+    assert_string_equal(third->source[0], "w3");
+    assert_string_equal(third->source[1], "w9");
+    assert_string_equal(third->source[2], "w8");
+    assert_string_equal(third->source[3], "</s>");
+    clear_translations(translations, LINES);
+    translate(model, lines, LINES, NULL, translations);
+    for (size_t i = 0; i < LINES; i++) {
+        assert_null(translations[i].alignment.weights);
+        assert_int_equal(translations[i].alignment.target_count, 0);
+    }
+    clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
+
+static void translations_without_end_stop_at_their_limit(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    bias_token(model, TOKEN_END, -1e4);
+    nmt_translation translations[LINES];
+    translate(model, lines, LINES, &with_alignment, translations);
+    for (size_t i = 0; i < LINES; i++) {
+        const size_t words = count_words(lines[i]);
+        assert_int_equal(count_words(translations[i].text), words > 0 ? 3 * words + 10 : 0);
+        assert_int_equal(translations[i].alignment.target_count, words > 0 ? 3 * words + 10 : 0);
+        assert_true(words == 0 || !ended(&translations[i].alignment));
+    }
+    clear_translations(translations, LINES);
+    const nmt_translate_options tight = {.max_length_ratio = 1.5, .max_length_extra = 2};
+    translate(model, lines, LINES, &tight, translations);
+    for (size_t i = 0; i < LINES; i++) {
+        const size_t words = count_words(lines[i]);
+        assert_int_equal(count_words(translations[i].text), words > 0 ? 3 * words / 2 + 2 : 0);
+    }
+    clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
+
+static void words_outside_the_vocabulary_are_all_the_same(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    /* A word spelled like a special token is an unknown word, and ends nothing. */
+    const char *const unknown[] = {"nobody knows these", "<unk> </s> <s>", "w3 w3 w3"};
+    nmt_translation translations[3];
+    translate(model, unknown, 3, &with_alignment, translations);
+    assert_string_equal(translations[0].text, translations[1].text);
+    assert_near(translations[0].log_probability, translations[1].log_probability, float_rounding);
+    assert_true(fabs(translations[0].log_probability - translations[2].log_probability) > 0.01);
+    assert_string_equal(translations[1].alignment.source[1], "</s>");
+    assert_int_equal(translations[1].alignment.source_count, 4);
+    check_rows(&translations[0].alignment);
+    clear_translations(translations, 3);
+
+    bias_token(model, TOKEN_UNKNOWN, 1e4);
+    translate(model, unknown, 1, NULL, translations);
+    assert_memory_equal(translations[0].text, "<unk> <unk> ", 12);
+    assert_int_equal(count_words(translations[0].text), 3 * 3 + 10);
+    clear_translations(translations, 1);
+    nmt_model_free(model);
+}
+
+static void a_line_is_normalised_but_shown_as_it_stood(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model_for("{\"lowercase\": true, \"nfc\": true}");
+    const char *const words[SOURCE_WORDS] = {
+        "<unk>", "<s>", "</s>", "a", "b", "c", "d", "e", "f", "g", "\xC3\xA9t\xC3\xA9"};
+    nmt_error error;
+    vocabulary_free(model->source_words);
+    support_ok(vocabulary_from_words(&model->source_words, words, SOURCE_WORDS, "words", &error), &error);
+    /* E and t and e, with combining accents; plain capitals; lower case. */
+    const char *const text[] = {"E\xCC\x81te\xCC\x81 B", "\xC3\x89T\xC3\x89 b", "\xC3\xA9t\xC3\xA9 b", "unknown b"};
+    nmt_translation translations[4];
+    translate(model, text, 4, &with_alignment, translations);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(translations[i].text, translations[2].text);
+        assert_near(translations[i].log_probability, translations[2].log_probability, float_rounding);
+    }
+    assert_true(fabs(translations[3].log_probability - translations[2].log_probability) > 0.01);
+    assert_string_equal(translations[0].alignment.source[0], "E\xCC\x81te\xCC\x81");
+    assert_string_equal(translations[0].alignment.source[1], "B");
+    assert_string_equal(translations[1].alignment.source[0], "\xC3\x89T\xC3\x89");
+    clear_translations(translations, 4);
+    nmt_model_free(model);
+}
+
+/* ---- aligning
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* Feeding a greedy translation back gives the attention that the search reported; of one that was cut off, all but the
+ * row of `</s>`. */
+static void a_translation_fed_back_is_read_as_it_was_found(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation translations[LINES];
+    nmt_alignment alignments[LINES];
+    const char *targets[LINES];
+    translate(model, lines, LINES, &with_alignment, translations);
+    for (size_t i = 0; i < LINES; i++) {
+        targets[i] = translations[i].text;
+    }
+    align(model, lines, targets, LINES, 4, alignments);
+    size_t compared = 0;
+    for (size_t i = 0; i < LINES; i++) {
+        if (count_words(targets[i]) == 0) {
+            assert_int_equal(alignments[i].target_count, 0);
+            continue;
+        }
+        nmt_alignment rows = alignments[i];
+        check_rows(&rows);
+        assert_true(ended(&rows));
+        rows.target_count -= ended(&translations[i].alignment) ? 0 : 1;
+        assert_same_alignment(&rows, &translations[i].alignment);
+        compared++;
+    }
+    assert_true(compared >= 8);
+    clear_alignments(alignments, LINES);
+    clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
+
+/* The log probability of a translation that ended is what training would call its negative loss. */
+static void log_probability_is_that_of_the_pair(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation translations[LINES];
+    translate(model, lines, LINES, &with_alignment, translations);
+    size_t compared = 0;
+    for (size_t i = 0; i < LINES; i++) {
+        const nmt_alignment *alignment = &translations[i].alignment;
+        if (count_words(lines[i]) == 0 || !ended(alignment)) {
+            continue;
+        }
+        int32_t source[64], target[64];
+        const int32_t *const sources[] = {source}, *const targets[] = {target};
+        const size_t S = alignment->source_count - 1, T = alignment->target_count - 1;
+        for (size_t s = 0; s < S; s++) {
+            source[s] = vocabulary_find(model->source_words, alignment->source[s], strlen(alignment->source[s]));
+        }
+        for (size_t t = 0; t < T; t++) {
+            target[t] = vocabulary_find(model->target_words, alignment->target[t], strlen(alignment->target[t]));
+        }
+        batch pairs = {0};
+        batch_loss loss;
+        nmt_error error;
+        support_ok(batch_set(&pairs, sources, &S, targets, &T, 1, &error), &error);
+        support_ok(model_loss_and_gradient(model, &pairs, NULL, 1, 0, &loss, &error), &error);
+        assert_near(translations[i].log_probability, -loss.nats, float_rounding * (double)(T + 1));
+        batch_free(&pairs);
+        compared++;
+    }
+    assert_true(compared >= 4);
+    clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
+
+enum { PAIRS = 9 };
+static const char *const pair_sources[PAIRS] = {"w3 w4", "",      "w5 W6 w7 w8 w9", "w3", "w4 w5 w6",
+                                                "w9 w9", "w3 w4", "w10 w3 w4 w5",   " "};
+static const char *const pair_targets[PAIRS] = {"w3 w4 w5 w6",          "w3", "w7", "", "w4 <unk>\tw8", "w3  w4", "w5",
+                                                "w3 w4 w5 w6 w7 w8 w3", ""};
+
+static void pairs_align_the_same_in_batches_of_any_size(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_alignment alone[PAIRS], together[PAIRS];
+    for (size_t i = 0; i < PAIRS; i++) {
+        align(model, &pair_sources[i], &pair_targets[i], 1, 1, &alone[i]);
+        check_rows(&alone[i]);
+    }
+    for (size_t size = 0; size <= 7; size++) {
+        align(model, pair_sources, pair_targets, PAIRS, size, together);
+        for (size_t i = 0; i < PAIRS; i++) {
+            assert_same_alignment(&together[i], &alone[i]);
+        }
+        clear_alignments(together, PAIRS);
+    }
+    clear_alignments(alone, PAIRS);
+    align(model, NULL, NULL, 0, 0, NULL);
+    nmt_model_free(model);
+}
+
+static void an_alignment_has_the_words_of_both_lines(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model_for("{\"lowercase\": true}");
+    nmt_alignment alignments[PAIRS];
+    align(model, pair_sources, pair_targets, PAIRS, 0, alignments);
+    for (size_t i = 0; i < PAIRS; i++) {
+        const size_t S = count_words(pair_sources[i]), T = count_words(pair_targets[i]);
+        const bool full = S > 0 && T > 0;
+        assert_int_equal(alignments[i].source_count, full ? S + 1 : 0);
+        assert_int_equal(alignments[i].target_count, full ? T + 1 : 0);
+        assert_true((alignments[i].weights != NULL) == full);
+        if (full) {
+            assert_string_equal(alignments[i].source[S], "</s>");
+            assert_string_equal(alignments[i].target[T], "</s>");
+        }
+    }
+    assert_string_equal(alignments[2].source[1], "W6");
+    assert_string_equal(alignments[4].target[1], "<unk>");
+    assert_string_equal(alignments[4].target[2], "w8");
+    clear_alignments(alignments, PAIRS);
+    nmt_model_free(model);
+}
+
+/* ---- extremes
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* "w3 w4 ... w10 w3 ...", the caller's: free(). */
+static char *long_line(size_t words)
+{
+    char *text = calloc(words, 4);
+    assert_non_null(text);
+    for (size_t i = 0; i < words; i++) {
+        char word[8];
+        snprintf(word, sizeof word, "%sw%zu", i > 0 ? " " : "", 3 + i % 6);
+        memcpy(text + 3 * i - (i > 0), word, strlen(word) + 1);
+    }
+    return text;
+}
+
+static void a_sentence_of_a_thousand_tokens(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    bias_token(model, TOKEN_END, -1e4);
+    char *text = long_line(LONG);
+    const char *const both[] = {"w3", text};
+    nmt_translation translations[2];
+    nmt_alignment alignments[2];
+    const nmt_translate_options options = {.max_length_ratio = 0.25, .alignment = true};
+    translate(model, both, 2, &options, translations);
+    assert_int_equal(translations[1].alignment.source_count, LONG + 1);
+    assert_int_equal(translations[1].alignment.target_count, LONG / 4 + 10);
+    assert_int_equal(translations[0].alignment.target_count, 10);
+    assert_true(isfinite(translations[1].log_probability));
+    check_rows(&translations[0].alignment);
+    check_rows(&translations[1].alignment);
+    const char *const targets[] = {text, "w3"};
+    align(model, both, targets, 2, 0, alignments);
+    assert_int_equal(alignments[0].source_count, 2);
+    assert_int_equal(alignments[0].target_count, LONG + 1);
+    check_rows(&alignments[0]);
+    check_rows(&alignments[1]);
+    clear_alignments(alignments, 2);
+    clear_translations(translations, 2);
+    free(text);
+    nmt_model_free(model);
+}
+
+/* ---- errors
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static void assert_no_translations(nmt_model *model, const char *const *text, size_t count,
+                                   const nmt_translate_options *options, nmt_status status, const char *message)
+{
+    nmt_translation translations[LINES];
+    nmt_error error;
+    assert_int_equal(nmt_translate(model, text, count, options, translations, &error), status);
+    assert_string_equal(error.message, message);
+    for (size_t i = 0; i < count; i++) {
+        assert_null(translations[i].text);
+        assert_null(translations[i].alignment.weights);
+    }
+}
+
+static void assert_no_alignments(nmt_model *model, const char *const *sources, const char *const *targets, size_t count,
+                                 nmt_status status, const char *message)
+{
+    nmt_alignment alignments[LINES];
+    nmt_error error;
+    assert_int_equal(nmt_align(model, sources, targets, count, 1, alignments, &error), status);
+    assert_string_equal(error.message, message);
+    for (size_t i = 0; i < count; i++) {
+        assert_null(alignments[i].source);
+        assert_null(alignments[i].weights);
+    }
+}
+
+static void invalid_utf8_is_named_by_line_and_byte(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    const char *const good[] = {"w3", "", "w4 w5", "w5"}, *const bad[] = {"w3", "", "w4 \xC3(", "w5"};
+    assert_no_translations(model, bad, 4, NULL, NMT_INVALID, "line 3: byte 4 is not valid UTF-8 (0xc3)");
+    assert_no_alignments(model, bad, good, 4, NMT_INVALID, "source line 3: byte 4 is not valid UTF-8 (0xc3)");
+    assert_no_alignments(model, good, bad, 4, NMT_INVALID, "target line 3: byte 4 is not valid UTF-8 (0xc3)");
+    nmt_model_free(model);
+}
+
+/* The first sentences are done by the time the fault shows: longer ones come first. */
+static void a_model_that_is_not_finite_is_an_error_with_its_line(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    const char *const text[] = {"", "w3 w4 w5", "w4", "w5 w6"};
+    const nmt_translate_options one_by_one = {.batch_size = 1, .alignment = true};
+    parameters_of(model, "encoder.embedding.weight")[4 * 5] = (real)NAN; /* of w4, which the second line has too */
+    assert_no_translations(model, text, 4, &one_by_one, NMT_NOT_FINITE,
+                           "line 2: the model gives NaN or infinity for token 1 of its translation");
+    const char *const other[] = {"", "w3 w5 w5", "w4", "w5 w6"};
+    assert_no_translations(model, other, 4, &one_by_one, NMT_NOT_FINITE,
+                           "line 3: the model gives NaN or infinity for token 1 of its translation");
+    assert_no_alignments(model, other, other, 4, NMT_NOT_FINITE, "line 3: the model gives NaN for target token 1");
+    nmt_model_free(model);
+}
+
+static void a_length_ratio_must_be_a_number_that_makes_sense(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    const double bad[] = {-1, NAN, INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        const nmt_translate_options options = {.max_length_ratio = bad[i]};
+        assert_no_translations(model, lines, LINES, &options, NMT_INVALID,
+                               "max_length_ratio: expected a finite number that is not negative");
+    }
+    nmt_translation_clear(NULL);
+    nmt_alignment_clear(NULL);
     nmt_model_free(model);
 }
 
@@ -231,6 +592,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_model_is_no_simple_one),
         cmocka_unit_test(batches_of_any_size_give_the_same_in_the_order_of_the_lines),
+        cmocka_unit_test(empty_lines_stay_empty),
+        cmocka_unit_test(alignments_name_the_words_and_their_weights_sum_to_one),
+        cmocka_unit_test(translations_without_end_stop_at_their_limit),
+        cmocka_unit_test(words_outside_the_vocabulary_are_all_the_same),
+        cmocka_unit_test(a_line_is_normalised_but_shown_as_it_stood),
+        cmocka_unit_test(a_translation_fed_back_is_read_as_it_was_found),
+        cmocka_unit_test(log_probability_is_that_of_the_pair),
+        cmocka_unit_test(pairs_align_the_same_in_batches_of_any_size),
+        cmocka_unit_test(an_alignment_has_the_words_of_both_lines),
+        cmocka_unit_test(a_sentence_of_a_thousand_tokens),
+        cmocka_unit_test(invalid_utf8_is_named_by_line_and_byte),
+        cmocka_unit_test(a_model_that_is_not_finite_is_an_error_with_its_line),
+        cmocka_unit_test(a_length_ratio_must_be_a_number_that_makes_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  * of x86-64 vectors, and the program takes the best that the processor has when it starts; elsewhere it is plain C.
  * tanh and exp inside such loops become glibc's vector functions (libmvec, within 4 units in the last place; tests
  * hold them against double), without a flag that would weaken the checks for NaN and infinity.
+ *
+ * Only static functions can be marked: GCC makes the clones of a hidden symbol unreachable from other files.
  */
 #ifndef CORE_SIMD_H
 #define CORE_SIMD_H

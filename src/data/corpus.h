@@ -32,8 +32,9 @@ typedef struct corpus_summary {
     uint64_t fingerprint; /* hash of every line of both files: a resumed run checks that the text is the same */
 } corpus_summary;
 
-/* Scans both files, which must be regular files: text is read more than once. `source_counts` and `target_counts` take the words of the kept pairs; they may be the same object
- * (a shared vocabulary), or NULL. The corpus is the caller's: corpus_close.
+/* Scans both files, which must be regular files: text is read more than once. `source_counts` and `target_counts` take
+ * the words of the kept pairs; they may be the same object (a shared vocabulary), or NULL. The corpus is the caller's:
+ * corpus_close.
  * Errors: unequal line counts (both are named), invalid UTF-8 (file, line, byte), no pair kept. */
 nmt_status corpus_open(corpus **pairs, const corpus_options *options, word_counts *source_counts,
                        word_counts *target_counts, nmt_error *error);

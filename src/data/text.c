@@ -35,24 +35,38 @@ static nmt_status lowercase_ascii(text_buffer *buffer, const char *line, size_t 
     return NMT_OK;
 }
 
+/* Decomposes the line into code points, over the bytes of the buffer, which grows as needed; `*count` is
+ * how many there are, or utf8proc's error. Canonical decomposition rarely makes more code points than there were bytes.
+ */
+static nmt_status decompose(text_buffer *buffer, const char *line, size_t length, utf8proc_option_t form,
+                            utf8proc_ssize_t *count, nmt_error *error)
+{
+    size_t room = length;
+    for (;;) {
+        const size_t needed = (room + 1) * sizeof(utf8proc_int32_t); /* one more: utf8proc adds a NUL */
+        TRY(memory_grow(&buffer->bytes, &buffer->capacity, needed, 1, "a line of text", error));
+        *count = utf8proc_decompose((const utf8proc_uint8_t *)line, (utf8proc_ssize_t)length,
+                                    (utf8proc_int32_t *)(void *)buffer->bytes, (utf8proc_ssize_t)room, form);
+        if (*count <= (utf8proc_ssize_t)room) {
+            return NMT_OK;
+        }
+        room = (size_t)*count;
+    }
+}
+
 /* The buffer holds the line as code points first and then, over the same bytes, as UTF-8. */
 static nmt_status map_unicode(text_buffer *buffer, const char *line, size_t length, text_options options,
                               nmt_error *error)
 {
     const utf8proc_option_t form = options.nfc ? UTF8PROC_STABLE | UTF8PROC_COMPOSE : 0;
-    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)line;
-    utf8proc_ssize_t count = utf8proc_decompose(bytes, (utf8proc_ssize_t)length, NULL, 0, form);
-    if (count >= 0) {
-        const size_t needed = ((size_t)count + 1) * sizeof(utf8proc_int32_t);
-        TRY(memory_grow(&buffer->bytes, &buffer->capacity, needed, 1, "a line of text", error));
-        utf8proc_int32_t *code = (utf8proc_int32_t *)(void *)buffer->bytes;
-        count = utf8proc_decompose(bytes, (utf8proc_ssize_t)length, code, count, form);
-        count = count >= 0 ? utf8proc_normalize_utf32(code, count, form) : count;
-        for (utf8proc_ssize_t i = 0; options.lowercase && i < count; i++) {
-            code[i] = utf8proc_tolower(code[i]);
-        }
-        count = count >= 0 ? utf8proc_reencode(code, count, 0) : count;
+    utf8proc_ssize_t count;
+    TRY(decompose(buffer, line, length, form, &count, error));
+    utf8proc_int32_t *code = (utf8proc_int32_t *)(void *)buffer->bytes;
+    count = count >= 0 ? utf8proc_normalize_utf32(code, count, form) : count;
+    for (utf8proc_ssize_t i = 0; options.lowercase && i < count; i++) {
+        code[i] = utf8proc_tolower(code[i]);
     }
+    count = count >= 0 ? utf8proc_reencode(code, count, 0) : count;
     if (count < 0) {
         return error_set(error, NMT_INVALID, "a line of %zu bytes cannot be normalised: %s", length,
                          utf8proc_errmsg(count));

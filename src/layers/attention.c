@@ -101,21 +101,25 @@ void attention_forward(const attention *layer, const real *theta, real *alpha, r
     parallel_for(rows, 1, forward_rows, &step);
 }
 
-SIMD_CLONES void attention_backward_value(const attention *layer, real *dannotations, const real *alpha,
-                                          const real *dcontext, const attention_memory *memory,
-                                          const uint32_t *sentence, size_t rows)
+/* dh_i += alpha_i dc */
+static SIMD_CLONES void weighted_sum_backward(real *restrict dh, const real *restrict alpha,
+                                              const real *restrict dcontext, size_t S, size_t C)
+{
+    for (size_t i = 0; i < S; i++) {
+        SIMD_LOOP
+        for (size_t j = 0; j < C; j++) {
+            dh[i * C + j] += alpha[i] * dcontext[j];
+        }
+    }
+}
+
+void attention_backward_value(const attention *layer, real *dannotations, const real *alpha, const real *dcontext,
+                              const attention_memory *memory, const uint32_t *sentence, size_t rows)
 {
     const size_t C = layer->annotation;
     for (size_t row = 0; row < rows; row++) {
-        const real *restrict weight = alpha + row * memory->longest;
-        const real *restrict dc = dcontext + row * C;
-        real *restrict dh = dannotations + memory->start[sentence[row]] * C;
-        for (size_t i = 0; i < memory->length[sentence[row]]; i++) {
-            SIMD_LOOP
-            for (size_t j = 0; j < C; j++) {
-                dh[i * C + j] += weight[i] * dc[j];
-            }
-        }
+        weighted_sum_backward(dannotations + memory->start[sentence[row]] * C, alpha + row * memory->longest,
+                              dcontext + row * C, memory->length[sentence[row]], C);
     }
 }
 

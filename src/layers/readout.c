@@ -53,7 +53,9 @@ void readout_layout(const readout *layer, readout_workspace *work, arena *space,
     *work = (readout_workspace){.tile = tile_rows(layer, rows)};
     if (layer->kind != READOUT_KIND_LINEAR) {
         work->hidden = arena_reals(space, rows * hidden_size(layer));
-        work->output = layer->kind == READOUT_KIND_MAXOUT ? arena_reals(space, rows * layer->units) : work->hidden;
+    }
+    if (layer->kind == READOUT_KIND_MAXOUT) {
+        work->largest = arena_reals(space, rows * layer->units);
     }
     work->logits = arena_reals(space, work->tile * layer->vocabulary);
     work->nats = arena_take(space, rows, sizeof(double));
@@ -85,8 +87,10 @@ static void hidden_forward(const readout *layer, const real *theta, const real *
                    layer->features);
     if (layer->kind == READOUT_KIND_TANH) {
         tanh_forward(work->hidden, rows * R);
+        work->output = work->hidden;
     } else {
-        maxout_forward(work->output, work->hidden, rows, layer->units);
+        maxout_forward(work->largest, work->hidden, rows, layer->units);
+        work->output = work->largest;
     }
     work->output_stride = layer->units;
 }

@@ -35,7 +35,8 @@ void readout_declare(readout *layer, parameter_table *table, readout_kind kind, 
 
 typedef struct readout_workspace {
     real *hidden;  /* [N, R or 2R] before maxout, after tanh */
-    real *output;  /* [N, R] what W_o reads; the features themselves when linear */
+    real *largest; /* [N,R] after maxout */
+    real *output;  /* [N,R] what W_o reads; the features themselves when linear; set anew by each forward */
     size_t output_stride;
     real *mask;    /* [N,R] of dropout, or NULL */
     real *dropped; /* [N,R] output after dropout */

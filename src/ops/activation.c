@@ -19,12 +19,18 @@ void tanh_forward(real *y, size_t count)
     parallel_for(count, GRAIN, tanh_part, y);
 }
 
-SIMD_CLONES void tanh_backward(real *dx, const real *dy, const real *y, size_t count)
+static SIMD_CLONES void add_tanh_gradient(real *restrict dx, const real *restrict dy, const real *restrict y,
+                                          size_t count)
 {
     SIMD_LOOP
     for (size_t i = 0; i < count; i++) {
         dx[i] += dy[i] * (1 - y[i] * y[i]);
     }
+}
+
+void tanh_backward(real *dx, const real *dy, const real *y, size_t count)
+{
+    add_tanh_gradient(dx, dy, y, count);
 }
 
 void maxout_forward(real *y, const real *x, size_t rows, size_t units)

@@ -36,14 +36,17 @@ void dropout_mask(real *mask, size_t count, double rate, uint64_t key)
     parallel_for((count + CHUNK - 1) / CHUNK, 1, fill_chunks, &pass);
 }
 
-SIMD_CLONES void dropout_apply(real *y, size_t stride, const real *mask, size_t rows, size_t width)
+static SIMD_CLONES void multiply(real *restrict y, const real *restrict mask, size_t width)
+{
+    SIMD_LOOP
+    for (size_t i = 0; i < width; i++) {
+        y[i] *= mask[i];
+    }
+}
+
+void dropout_apply(real *y, size_t stride, const real *mask, size_t rows, size_t width)
 {
     for (size_t row = 0; row < rows; row++) {
-        real *restrict to = y + row * stride;
-        const real *restrict factor = mask + row * width;
-        SIMD_LOOP
-        for (size_t i = 0; i < width; i++) {
-            to[i] *= factor[i];
-        }
+        multiply(y + row * stride, mask + row * width, width);
     }
 }

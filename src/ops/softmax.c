@@ -2,7 +2,7 @@
 
 #include "core/simd.h"
 
-SIMD_CLONES void softmax_forward(real *alpha, const real *e, size_t length, size_t count)
+static SIMD_CLONES void normalise(real *alpha, const real *e, size_t length)
 {
     /* The maximum is taken off first: exp never overflows, and the largest term is 1, so the sum is never 0. */
     real largest = e[0];
@@ -19,6 +19,11 @@ SIMD_CLONES void softmax_forward(real *alpha, const real *e, size_t length, size
     for (size_t i = 0; i < length; i++) {
         alpha[i] /= sum;
     }
+}
+
+void softmax_forward(real *alpha, const real *e, size_t length, size_t count)
+{
+    normalise(alpha, e, length);
     for (size_t i = length; i < count; i++) {
         alpha[i] = 0;
     }

@@ -1,0 +1,536 @@
+/*
+ * The whole model: every gradient for every choice of the configuration, and what must not matter: the company that a
+ * sentence keeps, the length of its neighbours, whether it is decoded at once or step by step.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gradcheck.h"
+#include "model/seq2seq.h"
+#include "support_model.h"
+
+enum { SOURCE_WORDS = 9, TARGET_WORDS = 11, SENTENCES = 5, NUMBERS_MAX = 1024 };
+
+/* Sources of 4, 1, 6, 3 and 2 tokens with their </s>, one all unknown words; targets of 3, 6, 1, 4 and 2. */
+static const char *const lines[SENTENCES] = {"3 4 3 | 5 6", "| 3 4 5 5 3", "8 3 0 0 4 |", "6 6 | 10 3 10", "0 | 0"};
+
+/* E_src 3, E_tgt 5, H 4, D 6, A 7 and what `choices` says. */
+static nmt_model *new_model(const char *choices)
+{
+    char text[600];
+    const int length = snprintf(text, sizeof text,
+                                "{\"model\": {\"source_embedding\": 3, \"target_embedding\": 5, \"encoder_hidden\": 4, "
+                                "\"decoder_hidden\": 6, \"attention_size\": 7%s}",
+                                choices);
+    assert_true(length > 0 && (size_t)length < sizeof text);
+    return support_model(text, SOURCE_WORDS, TARGET_WORDS, 0.5);
+}
+
+static nmt_model *new_plain_model(void)
+{
+    return new_model("}");
+}
+
+typedef struct whole {
+    nmt_model *model;
+    batch pairs;
+    real *scratch; /* a gradient to throw away */
+} whole;
+
+static batch_loss loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale)
+{
+    batch_loss loss;
+    nmt_error error;
+    support_ok(model_loss_and_gradient(model, pairs, gradient, scale, 1, &loss, &error), &error);
+    return loss;
+}
+
+/* Training's loss, with label smoothing and dropout. */
+static double objective(void *context)
+{
+    whole *w = context;
+    return loss_and_gradient(w->model, &w->pairs, w->scratch, 0).objective;
+}
+
+static real *new_gradient(const nmt_model *model)
+{
+    return normal_reals(model->parameters.size, 0, 1);
+}
+
+static void check_gradient(nmt_model *model, const char *const *sentences, size_t count)
+{
+    whole w = {.model = model, .scratch = new_gradient(model)};
+    real *gradient = new_gradient(model);
+    support_batch(&w.pairs, sentences, count);
+    gradcheck_prefill(gradient, model->parameters.size);
+    const batch_loss loss = loss_and_gradient(model, &w.pairs, gradient, 1);
+    assert_int_equal(loss.tokens, w.pairs.input.tokens);
+    assert_true(loss.objective == objective(&w));
+    gradcheck_parameters(&model->parameters, model->block, gradient, objective, &w);
+    free(gradient);
+    free(w.scratch);
+    batch_free(&w.pairs);
+    nmt_model_free(model);
+}
+
+/* ---- gradients -------------------------------------------------------------------------------------------------- */
+
+#define SMOOTHED "}, \"training\": {\"label_smoothing\": 0.1"
+
+/* What follows "attention_size", up to the last brace. */
+static const char *const choices[] = {
+    "}",
+    SMOOTHED "}",
+    ", \"gru\": \"reset_before\"}",
+    ", \"gru\": \"reset_before\"" SMOOTHED "}",
+    ", \"readout_embedding\": false}",
+    ", \"readout_embedding\": false" SMOOTHED "}",
+    ", \"readout_state\": \"previous\"}",
+    ", \"initial_state\": \"mean\"}",
+    ", \"initial_state\": \"mean\", \"gru\": \"reset_before\"}",
+    ", \"initial_state\": \"zero\"}",
+    ", \"initial_state\": \"zero\", \"gru\": \"reset_before\"}",
+    ", \"readout\": \"tanh\", \"readout_size\": 2}",
+    ", \"readout\": \"tanh\", \"readout_size\": 2" SMOOTHED "}",
+    ", \"readout\": \"tanh\", \"readout_size\": 2, \"readout_embedding\": false}",
+    ", \"readout\": \"maxout\", \"readout_size\": 2}",
+    ", \"readout\": \"maxout\", \"readout_size\": 2" SMOOTHED "}",
+    ", \"readout\": \"maxout\", \"readout_size\": 2, \"readout_state\": \"previous\"}",
+    ", \"readout\": \"maxout\", \"readout_size\": 2, \"readout_state\": \"previous\", \"gru\": \"reset_before\"" SMOOTHED
+    "}",
+    ", \"readout\": \"tanh\", \"readout_size\": 5, \"tied_embeddings\": true}",
+    ", \"readout\": \"maxout\", \"readout_size\": 5, \"tied_embeddings\": true" SMOOTHED "}",
+    "}, \"dropout\": {\"embedding\": 0.3}",
+    "}, \"dropout\": {\"annotation\": 0.3}",
+    "}, \"dropout\": {\"readout\": 0.3}",
+    ", \"gru\": \"reset_before\", \"initial_state\": \"mean\", \"readout\": \"maxout\", \"readout_size\": 2" SMOOTHED
+    "}, \"dropout\": {\"embedding\": 0.3, \"annotation\": 0.2, \"readout\": 0.4}",
+};
+
+static void test_gradient_for_every_choice(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        check_gradient(new_model(choices[i]), lines, SENTENCES);
+    }
+}
+
+static void test_gradient_of_a_target_ten_times_longer(void **state)
+{
+    (void)state;
+    static const char *const pair = "4 8 | 3 4 5 6 7 8 9 10 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 0 3 4 5 6";
+    batch pairs = {0};
+    support_batch(&pairs, &pair, 1);
+    assert_int_equal(pairs.input.tokens, 10 * pairs.source.tokens);
+    batch_free(&pairs);
+    check_gradient(new_plain_model(), &pair, 1);
+}
+
+/* What the gradient is multiplied with, and that a second call adds. */
+static void test_gradient_scales_and_adds(void **state)
+{
+    (void)state;
+    nmt_model *model = new_plain_model();
+    const size_t size = model->parameters.size;
+    real *once = new_gradient(model), *parts = new_gradient(model);
+    batch pairs = {0};
+    support_batch(&pairs, lines, SENTENCES);
+    loss_and_gradient(model, &pairs, once, 1);
+    loss_and_gradient(model, &pairs, parts, 0.25);
+    loss_and_gradient(model, &pairs, parts, 0.75);
+    assert_all_near(parts, once, size, 1e-13);
+    free(once);
+    free(parts);
+    batch_free(&pairs);
+    nmt_model_free(model);
+}
+
+/* ---- loss ------------------------------------------------------------------------------------------------------- */
+
+/* Without gradient, the loss is the plain one: neither smoothed nor with anything dropped. */
+static void test_evaluation_is_plain(void **state)
+{
+    (void)state;
+    nmt_model *plain = new_plain_model();
+    nmt_model *trained = new_model(SMOOTHED "}, \"dropout\": {\"embedding\": 0.3, \"annotation\": 0.2, \"readout\": 0.4}");
+    real *gradient = new_gradient(plain);
+    batch pairs = {0};
+    support_batch(&pairs, lines, SENTENCES);
+    const batch_loss expected = loss_and_gradient(plain, &pairs, gradient, 1);
+    const batch_loss found = loss_and_gradient(trained, &pairs, NULL, 1);
+    const batch_loss training = loss_and_gradient(trained, &pairs, gradient, 1);
+    assert_near(found.nats, expected.nats, 1e-12);
+    assert_true(found.objective == found.nats && expected.objective == expected.nats);
+    assert_true(training.nats != found.nats && training.objective != training.nats);
+    free(gradient);
+    batch_free(&pairs);
+    nmt_model_free(plain);
+    nmt_model_free(trained);
+}
+
+static void test_dropout_follows_seed_and_update(void **state)
+{
+    (void)state;
+    nmt_model *model = new_model("}, \"dropout\": {\"embedding\": 0.3}");
+    real *gradient = new_gradient(model);
+    batch pairs = {0};
+    batch_loss first, again, next, other_seed;
+    nmt_error error;
+    support_batch(&pairs, lines, SENTENCES);
+    support_ok(model_loss_and_gradient(model, &pairs, gradient, 1, 7, &first, &error), &error);
+    support_ok(model_loss_and_gradient(model, &pairs, gradient, 1, 7, &again, &error), &error);
+    support_ok(model_loss_and_gradient(model, &pairs, gradient, 1, 8, &next, &error), &error);
+    model->config->training.seed++;
+    support_ok(model_loss_and_gradient(model, &pairs, gradient, 1, 7, &other_seed, &error), &error);
+    assert_true(first.nats == again.nats);
+    assert_true(first.nats != next.nats && first.nats != other_seed.nats);
+    free(gradient);
+    batch_free(&pairs);
+    nmt_model_free(model);
+}
+
+/* ---- the two paths ---------------------------------------------------------------------------------------------- */
+
+static void test_paths_add_up(void **state)
+{
+    (void)state;
+    static const attention_paths paths[] = {PATH_NONE, PATH_VALUE, PATH_SCORE, PATH_BOTH};
+    enum { NONE, VALUE, SCORE, BOTH, RUNS };
+    nmt_model *model = new_plain_model();
+    batch pairs = {0};
+    nmt_error error;
+    support_batch(&pairs, lines, SENTENCES);
+    const size_t count = pairs.source.tokens * seq2seq_annotation_size(model);
+    real *share[RUNS];
+    double value = 0, score = 0;
+    for (size_t run = 0; run < RUNS; run++) {
+        share[run] = nan_reals(count);
+        support_ok(seq2seq_annotation_gradient(model, &pairs, paths[run], share[run], &error), &error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const double of_value = share[VALUE][i] - share[NONE][i], of_score = share[SCORE][i] - share[NONE][i];
+        assert_near(of_value + of_score + share[NONE][i], share[BOTH][i], 1e-13);
+        value += fabs(of_value);
+        score += fabs(of_score);
+    }
+    assert_true(value > 0.01 && score > 0.01); /* each carries something */
+    for (size_t run = 0; run < RUNS; run++) {
+        free(share[run]);
+    }
+    batch_free(&pairs);
+    nmt_model_free(model);
+}
+
+/* ---- company ---------------------------------------------------------------------------------------------------- */
+
+/* Attention of sentence `s` at target token t. */
+static const real *alpha_of(const real *alpha, const batch *pairs, size_t s, size_t t)
+{
+    return alpha + (pairs->input.offset[t] + pairs->input.row[s]) * pairs->source.steps;
+}
+
+static real *align(nmt_model *model, const batch *pairs)
+{
+    real *alpha = nan_reals(pairs->input.tokens * pairs->source.steps);
+    nmt_error error;
+    support_ok(model_align(model, pairs, alpha, &error), &error);
+    return alpha;
+}
+
+/* The weights of sentence `s` among others are those of `own`, where it is alone; and 0 behind its end. */
+static void compare_alpha(const batch *pairs, const real *alpha, size_t s, const batch *own, const real *own_alpha)
+{
+    for (size_t t = 0; t < own->input.steps; t++) {
+        const real *among = alpha_of(alpha, pairs, s, t), *alone = alpha_of(own_alpha, own, 0, t);
+        double sum = 0;
+        for (size_t i = 0; i < pairs->source.steps; i++) {
+            assert_near(among[i], i < own->source.steps ? alone[i] : 0, i < own->source.steps ? 1e-12 : 0);
+            sum += among[i];
+        }
+        assert_near(sum, 1, 1e-14);
+    }
+}
+
+static void check_company(const char *more)
+{
+    nmt_model *model = new_model(more);
+    const size_t size = model->parameters.size;
+    real *together = new_gradient(model), *apart = new_gradient(model);
+    batch pairs = {0};
+    double nats = 0, objectives = 0;
+    support_batch(&pairs, lines, SENTENCES);
+    const batch_loss loss = loss_and_gradient(model, &pairs, together, 1);
+    real *alpha = align(model, &pairs);
+    for (size_t s = 0; s < SENTENCES; s++) {
+        batch own = {0};
+        support_batch(&own, &lines[s], 1);
+        const batch_loss alone = loss_and_gradient(model, &own, apart, 1);
+        real *own_alpha = align(model, &own);
+        compare_alpha(&pairs, alpha, s, &own, own_alpha);
+        nats += alone.nats;
+        objectives += alone.objective;
+        free(own_alpha);
+        batch_free(&own);
+    }
+    assert_near(loss.nats, nats, 1e-12);
+    assert_near(loss.objective, objectives, 1e-12);
+    assert_all_near(together, apart, size, 1e-12);
+    free(together);
+    free(apart);
+    free(alpha);
+    batch_free(&pairs);
+    nmt_model_free(model);
+}
+
+static void test_company_changes_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (strstr(choices[i], "dropout") == NULL) {
+            check_company(choices[i]);
+        }
+    }
+}
+
+static void test_order_changes_nothing(void **state)
+{
+    (void)state;
+    static const size_t order[SENTENCES] = {3, 0, 4, 2, 1};
+    const char *shuffled[SENTENCES];
+    for (size_t s = 0; s < SENTENCES; s++) {
+        shuffled[s] = lines[order[s]];
+    }
+    nmt_model *model = new_plain_model();
+    real *first = new_gradient(model), *second = new_gradient(model);
+    batch pairs = {0}, shuffled_pairs = {0};
+    support_batch(&pairs, lines, SENTENCES);
+    support_batch(&shuffled_pairs, shuffled, SENTENCES);
+    const batch_loss a = loss_and_gradient(model, &pairs, first, 1);
+    const batch_loss b = loss_and_gradient(model, &shuffled_pairs, second, 1);
+    assert_near(a.nats, b.nats, 1e-12);
+    assert_all_near(first, second, model->parameters.size, 1e-12);
+    free(first);
+    free(second);
+    batch_free(&pairs);
+    batch_free(&shuffled_pairs);
+    nmt_model_free(model);
+}
+
+/* ---- unusual sentences ------------------------------------------------------------------------------------------ */
+
+static void test_a_source_of_unknown_words_moves_their_row_only(void **state)
+{
+    (void)state;
+    static const char *const pair = "0 0 0 | 4 0";
+    nmt_model *model = new_plain_model();
+    real *gradient = new_gradient(model);
+    batch pairs = {0};
+    support_batch(&pairs, &pair, 1);
+    assert_true(isfinite(loss_and_gradient(model, &pairs, gradient, 1).nats));
+    const tensor *embedding = &model->parameters.tensors[0];
+    assert_string_equal(embedding->name, "encoder.embedding.weight");
+    for (size_t word = 0; word < embedding->rows; word++) {
+        const bool present = word == TOKEN_UNKNOWN || word == TOKEN_END;
+        for (size_t i = 0; i < embedding->columns; i++) {
+            const real g = gradient[embedding->offset + word * embedding->columns + i];
+            assert_true(present ? g != 0 && isfinite(g) : g == 0);
+        }
+    }
+    free(gradient);
+    batch_free(&pairs);
+    nmt_model_free(model);
+}
+
+static void set_long_batch(batch *pairs, size_t length, size_t count)
+{
+    static int32_t tokens[NUMBERS_MAX];
+    static const int32_t few[3] = {3, 5, 4};
+    const int32_t *sources[2] = {few, tokens}, *targets[2] = {few, tokens};
+    const size_t source_lengths[2] = {3, length}, target_lengths[2] = {2, length};
+    nmt_error error;
+    assert_true(length <= NUMBERS_MAX);
+    for (size_t i = 0; i < length; i++) {
+        tokens[i] = (int32_t)(i * 7 % 9);
+    }
+    support_ok(batch_set(pairs, sources + 2 - count, source_lengths + 2 - count, targets + 2 - count,
+                         target_lengths + 2 - count, count, &error),
+               &error);
+}
+
+static void test_a_sentence_of_a_thousand_tokens(void **state)
+{
+    (void)state;
+    nmt_model *model = new_plain_model();
+    const size_t size = model->parameters.size;
+    real *gradient = new_gradient(model), *short_one = new_gradient(model);
+    batch both = {0}, long_one = {0};
+    set_long_batch(&both, 1000, 2);
+    set_long_batch(&long_one, 1000, 1);
+    assert_int_equal(both.source.steps, 1001);
+    const batch_loss loss = loss_and_gradient(model, &both, gradient, 1);
+    const batch_loss alone = loss_and_gradient(model, &long_one, gradient, -1);
+    batch few = {0};
+    static const char *const pair = "3 5 4 | 3 5";
+    support_batch(&few, &pair, 1);
+    const batch_loss other = loss_and_gradient(model, &few, short_one, 1);
+    assert_near(loss.nats, alone.nats + other.nats, 1e-9 * loss.nats);
+    assert_all_near(gradient, short_one, size, 1e-8);
+    real *alpha = align(model, &both);
+    for (size_t t = 0; t < both.input.steps; t++) {
+        double sum = 0;
+        for (size_t i = 0; i < both.source.steps; i++) {
+            sum += alpha_of(alpha, &both, 1, t)[i];
+        }
+        assert_near(sum, 1, 1e-12);
+    }
+    free(alpha);
+    free(gradient);
+    free(short_one);
+    batch_free(&both);
+    batch_free(&long_one);
+    batch_free(&few);
+    nmt_model_free(model);
+}
+
+/* ---- decoding --------------------------------------------------------------------------------------------------- */
+
+enum { BEAM = 2, STEPS = 3, HYPOTHESES = SENTENCES * BEAM };
+
+/* One hypothesis from its start: the sentence it reads and what it was fed; its logits and attention at the last. */
+typedef struct fed {
+    size_t sentence, length;
+    int32_t token[STEPS];
+} fed;
+
+static void check_hypothesis(nmt_model *model, const fed *one, const real *logits, const real *alpha, size_t steps)
+{
+    batch own = {0};
+    decoding *state;
+    const real *expected, *weights;
+    nmt_error error;
+    support_batch(&own, &lines[one->sentence], 1);
+    support_ok(model_start(model, &own.source, 1, &state, &error), &error);
+    for (size_t t = 0; t < one->length; t++) {
+        support_ok(model_step(state, &one->token[t], &expected, &weights, &error), &error);
+    }
+    assert_all_near(logits, expected, TARGET_WORDS, 1e-13);
+    for (size_t i = 0; i < steps; i++) {
+        assert_near(alpha[i], i < own.source.steps ? weights[i] : 0, i < own.source.steps ? 1e-13 : 0);
+    }
+    model_finish(state);
+    batch_free(&own);
+}
+
+static void feed(nmt_model *model, decoding *state, fed *hypotheses, size_t count, size_t source_steps)
+{
+    int32_t previous[HYPOTHESES];
+    const real *logits, *alpha;
+    nmt_error error;
+    for (size_t i = 0; i < count; i++) {
+        fed *one = &hypotheses[i];
+        one->token[one->length] = one->length == 0 ? TOKEN_START : (int32_t)((3 * i + one->length) % TARGET_WORDS);
+        previous[i] = one->token[one->length++];
+    }
+    support_ok(model_step(state, previous, &logits, &alpha, &error), &error);
+    for (size_t i = 0; i < count; i++) {
+        check_hypothesis(model, &hypotheses[i], logits + i * TARGET_WORDS, alpha + i * source_steps, source_steps);
+    }
+}
+
+static void reorder(decoding *state, fed *hypotheses, const size_t *parents, size_t count)
+{
+    fed before[HYPOTHESES];
+    nmt_error error;
+    memcpy(before, hypotheses, sizeof before);
+    support_ok(model_reorder(state, parents, count, &error), &error);
+    for (size_t i = 0; i < count; i++) {
+        hypotheses[i] = before[parents[i]];
+    }
+}
+
+/* Hypotheses start in the order of the sentences, multiply, change places and end; each goes on as if it were alone. */
+static void check_decoding(const char *more)
+{
+    static const size_t doubled[HYPOTHESES] = {4, 4, 0, 0, 1, 1, 3, 3, 2, 2}, rest[3] = {7, 1, 8};
+    nmt_model *model = new_model(more);
+    fed hypotheses[HYPOTHESES] = {{0}};
+    batch pairs = {0};
+    decoding *state;
+    nmt_error error;
+    support_batch(&pairs, lines, SENTENCES);
+    for (size_t s = 0; s < SENTENCES; s++) {
+        hypotheses[s].sentence = s;
+    }
+    support_ok(model_start(model, &pairs.source, BEAM, &state, &error), &error);
+    feed(model, state, hypotheses, SENTENCES, pairs.source.steps);
+    reorder(state, hypotheses, doubled, HYPOTHESES);
+    feed(model, state, hypotheses, HYPOTHESES, pairs.source.steps);
+    reorder(state, hypotheses, rest, 3);
+    feed(model, state, hypotheses, 3, pairs.source.steps);
+    assert_int_equal(model_reorder(state, doubled, HYPOTHESES + 1, &error), NMT_INVALID);
+    model_finish(state);
+    batch_free(&pairs);
+    nmt_model_free(model);
+}
+
+static void test_decoding(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        check_decoding(choices[i]);
+    }
+}
+
+/* The true target fed step by step gives the loss and the attention of teacher forcing. */
+static void test_steps_are_teacher_forcing(void **test_state)
+{
+    (void)test_state;
+    nmt_model *model = new_plain_model();
+    for (size_t s = 0; s < SENTENCES; s++) {
+        batch own = {0};
+        decoding *state;
+        nmt_error error;
+        double nats = 0;
+        support_batch(&own, &lines[s], 1);
+        real *forced = align(model, &own);
+        support_ok(model_start(model, &own.source, 1, &state, &error), &error);
+        for (size_t t = 0; t < own.input.steps; t++) {
+            const real *logits, *alpha;
+            double sum = 0;
+            support_ok(model_step(state, &own.input.id[t], &logits, &alpha, &error), &error);
+            assert_all_near(alpha, forced + t * own.source.steps, own.source.steps, 1e-14);
+            for (size_t i = 0; i < TARGET_WORDS; i++) {
+                sum += exp(logits[i]);
+            }
+            nats += log(sum) - logits[own.output[t]];
+        }
+        assert_near(nats, loss_and_gradient(model, &own, NULL, 1).nats, 1e-12);
+        model_finish(state);
+        free(forced);
+        batch_free(&own);
+    }
+    nmt_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradient_for_every_choice),
+        cmocka_unit_test(test_gradient_of_a_target_ten_times_longer),
+        cmocka_unit_test(test_gradient_scales_and_adds),
+        cmocka_unit_test(test_evaluation_is_plain),
+        cmocka_unit_test(test_dropout_follows_seed_and_update),
+        cmocka_unit_test(test_paths_add_up),
+        cmocka_unit_test(test_company_changes_nothing),
+        cmocka_unit_test(test_order_changes_nothing),
+        cmocka_unit_test(test_a_source_of_unknown_words_moves_their_row_only),
+        cmocka_unit_test(test_a_sentence_of_a_thousand_tokens),
+        cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_steps_are_teacher_forcing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
