@@ -71,7 +71,7 @@ static inline size_t support_numbers(int32_t *numbers, const char **text, char e
     return count;
 }
 
-enum { SUPPORT_PAIRS = 16, SUPPORT_LENGTH = 64 };
+enum { SUPPORT_PAIRS = 16, SUPPORT_LENGTH = 128 };
 
 /* Sentence pairs from lines like "3 4 3 | 5 6", source and target; zero-initialise `pairs` before, batch_free after. */
 static inline void support_batch(batch *pairs, const char *const *lines, size_t count)

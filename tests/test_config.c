@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +236,11 @@ static void requirements_between_keys_are_checked(void **state)
         {"{" FILES ", \"vocabulary\": {\"shared\": true, \"source_size\": 10, \"target_size\": 20}}",
          "c.json: vocabulary.target_size: expected 0 or the same as vocabulary.source_size, because vocabulary.shared "
          "is true, found 20"},
+        {"{" FILES ", \"model\": {\"tied_embeddings\": true}}",
+         "c.json: model.readout: expected tanh or maxout, because model.tied_embeddings is true, found linear"},
+        {"{" FILES ", \"model\": {\"tied_embeddings\": true, \"readout\": \"tanh\"}}",
+         "c.json: model.readout_size: expected 256 as model.target_embedding, because model.tied_embeddings is true, "
+         "found 512"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_refused(cases[i].text, NULL, cases[i].message);
@@ -306,30 +313,36 @@ static void a_missing_file_is_named(void **state)
     assert_null(config);
 }
 
-/* A configuration of which no key has its default. */
+/* Another value than the default, one that the key allows. */
+static json *another_value(const char *section, const json *value)
+{
+    const char *key = json_key(value);
+    const bool share =
+        strcmp(section, "dropout") == 0 || strcmp(key, "momentum") == 0 || strcmp(key, "label_smoothing") == 0;
+    const double number = json_type_of(value) == JSON_NUMBER ? json_number(value) : 0;
+    switch (json_type_of(value)) {
+    case JSON_BOOLEAN:
+        return json_new_boolean(!json_boolean(value));
+    case JSON_NUMBER:
+        return json_new_number(share ? 0.1 : number != floor(number) ? number / 3 : number + 7);
+    case JSON_NULL:
+        return json_new_string("a \"path\" \xC3\xA9");
+    default:
+        return strcmp(key, "directory") == 0 ? json_new_string("elsewhere") : json_copy(value);
+    }
+}
+
 static json *unlike_default(const json *defaults)
 {
     json *root = json_new_object();
     for (const json *section = json_first(defaults); section != NULL; section = json_next(section)) {
         json *changed = json_new_object();
         for (const json *value = json_first(section); value != NULL; value = json_next(value)) {
-            const char *key = json_key(value);
-            json *other = NULL;
-            if (json_type_of(value) == JSON_BOOLEAN) {
-                other = json_new_boolean(!json_boolean(value));
-            } else if (json_type_of(value) == JSON_NUMBER) {
-                const double number = json_number(value);
-                other = json_new_number(number != (double)(long)number ? number / 3
-                                        : strcmp(key, "momentum") == 0 || strcmp(json_key(section), "dropout") == 0 ||
-                                                strcmp(key, "label_smoothing") == 0
-                                            ? 0.1
-                                            : number + 7);
-            } else if (json_type_of(value) == JSON_NULL || strcmp(key, "directory") == 0) {
-                other = json_new_string("a \"path\" \xC3\xA9");
-            } else {
-                other = json_copy(value);
-            }
-            assert_true(json_add(changed, key, other));
+            assert_true(json_add(changed, json_key(value), another_value(json_key(section), value)));
+        }
+        if (strcmp(json_key(section), "model") == 0) { /* what tied embeddings require */
+            assert_true(json_add(changed, "readout", json_new_string("tanh")));
+            assert_true(json_add(changed, "readout_size", json_copy(json_get(changed, "target_embedding"))));
         }
         assert_true(json_add(root, json_key(section), changed));
     }

@@ -400,6 +400,8 @@ static void test_a_sentence_of_a_thousand_tokens(void **state)
 
 enum { BEAM = 2, STEPS = 3, HYPOTHESES = SENTENCES * BEAM };
 
+static const size_t itself = 0; /* the parent of a hypothesis that is alone */
+
 /* One hypothesis from its start: the sentence it reads and what it was fed; its logits and attention at the last. */
 typedef struct fed {
     size_t sentence, length;
@@ -410,11 +412,14 @@ static void check_hypothesis(nmt_model *model, const fed *one, const real *logit
 {
     batch own = {0};
     decoding *state;
-    const real *expected, *weights;
+    const real *expected = NULL, *weights = NULL;
     nmt_error error;
     support_batch(&own, &lines[one->sentence], 1);
     support_ok(model_start(model, &own.source, 1, &state, &error), &error);
     for (size_t t = 0; t < one->length; t++) {
+        if (t > 0) {
+            support_ok(model_reorder(state, &itself, 1, &error), &error);
+        }
         support_ok(model_step(state, &one->token[t], &expected, &weights, &error), &error);
     }
     assert_all_near(logits, expected, TARGET_WORDS, 1e-13);
@@ -507,6 +512,7 @@ static void test_steps_are_teacher_forcing(void **test_state)
                 sum += exp(logits[i]);
             }
             nats += log(sum) - logits[own.output[t]];
+            support_ok(model_reorder(state, &itself, 1, &error), &error);
         }
         assert_near(nats, loss_and_gradient(model, &own, NULL, 1).nats, 1e-12);
         model_finish(state);

@@ -473,15 +473,13 @@ static void an_alignment_has_the_words_of_both_lines(void **state)
 /* ---- extremes
  * -------------------------------------------------------------------------------------------------------- */
 
-/* "w3 w4 ... w10 w3 ...", the caller's: free(). */
+/* "w3 w4 ... w8 w3 ...", the caller's: free(). */
 static char *long_line(size_t words)
 {
-    char *text = calloc(words, 4);
+    char *text = calloc(words, 3);
     assert_non_null(text);
     for (size_t i = 0; i < words; i++) {
-        char word[8];
-        snprintf(word, sizeof word, "%sw%zu", i > 0 ? " " : "", 3 + i % 6);
-        memcpy(text + 3 * i - (i > 0), word, strlen(word) + 1);
+        memcpy(text + 3 * i, (const char[]){'w', (char)('3' + i % 6), i + 1 < words ? ' ' : '\0'}, 3);
     }
     return text;
 }

@@ -22,29 +22,50 @@ static const uint64_t unset = UINT64_MAX; /* of --threads and --seed: a number t
 static bool parse(train_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "set", .kind = OPTION_LIST, .value = &chosen->settings, .argument = "KEY=VALUE",
+        {.name = "set",
+         .kind = OPTION_LIST,
+         .value = &chosen->settings,
+         .argument = "KEY=VALUE",
          .help = "override a key of the configuration, e.g. training.epochs=3;\nmay be given many times"},
-        {.name = "output", .kind = OPTION_TEXT, .value = &chosen->output, .argument = "DIR",
+        {.name = "output",
+         .kind = OPTION_TEXT,
+         .value = &chosen->output,
+         .argument = "DIR",
          .help = "where model, state and log go (output.directory)"},
-        {.name = "threads", .kind = OPTION_COUNT, .value = &chosen->threads, .argument = "N", .most = 1024,
+        {.name = "threads",
+         .kind = OPTION_COUNT,
+         .value = &chosen->threads,
+         .argument = "N",
+         .most = 1024,
          .help = "threads; 0: one a processor (training.threads)"},
-        {.name = "seed", .kind = OPTION_COUNT, .value = &chosen->seed, .argument = "N",
-         .most = UINT64_MAX - 1, .help = "seed of every random draw (training.seed)"},
-        {.name = "resume", .kind = OPTION_FLAG, .value = &chosen->resume,
+        {.name = "seed",
+         .kind = OPTION_COUNT,
+         .value = &chosen->seed,
+         .argument = "N",
+         .most = UINT64_MAX - 1,
+         .help = "seed of every random draw (training.seed)"},
+        {.name = "resume",
+         .kind = OPTION_FLAG,
+         .value = &chosen->resume,
          .help = "go on from the state in the output directory"},
         {.name = "quiet", .kind = OPTION_FLAG, .value = &chosen->quiet, .help = "no log and no progress, only errors"},
-        {.name = "help-config", .kind = OPTION_FLAG, .value = &chosen->help_config,
+        {.name = "help-config",
+         .kind = OPTION_FLAG,
+         .value = &chosen->help_config,
          .help = "print every key of a configuration with its meaning, default\nand range"},
     };
     const syntax line = {
         .command = "train",
         .usage = "CONFIG [OPTIONS]\n       nmt train --help-config",
-        .summary = "Trains a model as the JSON file CONFIG says. The output directory gets model.safetensors (the best\n"
-                   "model so far), last.state (what --resume needs) and log.jsonl.",
+        .summary =
+            "Trains a model as the JSON file CONFIG says. The output directory gets model.safetensors (the best\n"
+            "model so far), last.state (what --resume needs) and log.jsonl.",
         .notes = "SIGINT and SIGTERM end the current update, save the state and exit with 128 + n; a second one ends\n"
                  "at once and leaves the state saved before as it is.",
-        .options = options, .option_count = sizeof options / sizeof options[0],
-        .operand = "CONFIG", .operand_value = &chosen->config,
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
+        .operand = "CONFIG",
+        .operand_value = &chosen->config,
     };
     if (!options_parse(&line, argc, argv, status)) {
         return false;
@@ -140,8 +161,8 @@ static int train(train_options *chosen)
     }
     nmt_config_free(config);
     if (status == NMT_INTERRUPTED && !chosen->quiet) {
-        message("train", "stopped by %s; the state is saved, --resume goes on from it",
-                signals_caught() != 0 ? strsignal(signals_caught()) : "request");
+        message("train", "stopped (%s); the state is saved, --resume goes on from it",
+                signals_caught() != 0 ? strsignal(signals_caught()) : "as asked");
     }
     return command_end("train", status, &error);
 }

@@ -88,8 +88,8 @@ nmt_status model_start(nmt_model *model, const sequences *sources, size_t beam, 
 nmt_status model_step(decoding *state, const int32_t *previous, const real **logits, const real **alpha,
                       nmt_error *error);
 
-/* Between two steps: hypothesis i goes on as what hypothesis parents[i] became in the step before. `count` may shrink
- * and grow up to sentences times beam. */
+/* Between any two steps, also where all stay as they are: hypothesis i goes on as what hypothesis parents[i] became in
+ * the step before. `count` may shrink and grow up to sentences times beam. */
 nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, nmt_error *error);
 
 /* Teacher forcing: the attention paid at each row of pairs->input, alpha[input.tokens, source.steps], 0 behind a

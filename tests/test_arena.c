@@ -1,0 +1,142 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "core/arena.h"
+
+enum { ARRAYS = 4 };
+
+/* What a step lays out: arrays of odd sizes, one of them empty. */
+static void lay_out(arena *space, unsigned char **arrays, const size_t *sizes)
+{
+    for (size_t i = 0; i < ARRAYS; i++) {
+        arrays[i] = arena_take(space, sizes[i], 1);
+    }
+}
+
+static void reserve(arena *space, unsigned char **arrays, const size_t *sizes)
+{
+    nmt_error error;
+    arena_measure(space);
+    lay_out(space, arrays, sizes);
+    for (size_t i = 0; i < ARRAYS; i++) {
+        assert_null(arrays[i]);
+    }
+    assert_int_equal(arena_reserve(space, "the test", &error), NMT_OK);
+    lay_out(space, arrays, sizes);
+}
+
+static void test_arrays_are_aligned_and_apart(void **state)
+{
+    (void)state;
+    static const size_t sizes[ARRAYS] = {1, 130, 0, 64};
+    arena space = {0};
+    unsigned char *arrays[ARRAYS];
+    reserve(&space, arrays, sizes);
+    for (size_t i = 0; i < ARRAYS; i++) {
+        assert_int_equal((uintptr_t)arrays[i] % 64, 0);
+        memset(arrays[i], (int)i + 1, sizes[i]);
+    }
+    for (size_t i = 0; i < ARRAYS; i++) {
+        for (size_t k = 0; k < sizes[i]; k++) {
+            assert_int_equal(arrays[i][k], i + 1);
+        }
+    }
+    arena_free(&space);
+}
+
+static void test_room_is_used_again(void **state)
+{
+    (void)state;
+    static const size_t large[ARRAYS] = {5000, 10, 20, 30}, small[ARRAYS] = {1, 2, 3, 4};
+    arena space = {0};
+    unsigned char *first[ARRAYS], *second[ARRAYS];
+    reserve(&space, first, large);
+    const size_t capacity = space.capacity;
+    reserve(&space, second, small);
+    assert_ptr_equal(first[0], second[0]);
+    assert_int_equal(space.capacity, capacity);
+    reserve(&space, second, large);
+    assert_ptr_equal(first[0], second[0]);
+    arena_free(&space);
+    assert_null(space.base);
+    arena_free(&space);
+}
+
+static void test_room_grows(void **state)
+{
+    (void)state;
+    static const size_t small[ARRAYS] = {1, 2, 3, 4}, large[ARRAYS] = {1, 100000, 1, 1};
+    arena space = {0};
+    unsigned char *arrays[ARRAYS];
+    reserve(&space, arrays, small);
+    reserve(&space, arrays, large);
+    assert_true(space.capacity >= 100000);
+    memset(arrays[1], 1, 100000);
+    arena_free(&space);
+}
+
+static void test_reals(void **state)
+{
+    (void)state;
+    arena space = {0};
+    nmt_error error;
+    arena_measure(&space);
+    assert_null(arena_reals(&space, 16));
+    assert_int_equal(space.used, 16 * sizeof(real));
+    assert_int_equal(arena_reserve(&space, "the test", &error), NMT_OK);
+    assert_non_null(arena_reals(&space, 16));
+    arena_free(&space);
+}
+
+/* More than can be counted, in one array or in all: noticed, and said whose it is. */
+static void test_overflow(void **state)
+{
+    (void)state;
+    static const size_t counts[][2] = {{SIZE_MAX / 4, 8}, {SIZE_MAX, 1}, {SIZE_MAX / 8 * 7, 1}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        arena space = {0};
+        nmt_error error;
+        arena_measure(&space);
+        arena_take(&space, counts[i][0], counts[i][1]);
+        arena_take(&space, SIZE_MAX / 4, 1);
+        arena_take(&space, 1, 1);
+        assert_int_equal(arena_reserve(&space, "the test's layout", &error), NMT_NO_MEMORY);
+        assert_non_null(strstr(error.message, "the test's layout"));
+        arena_free(&space);
+    }
+}
+
+/* What the system refuses; the arena can be used afterwards. */
+static void test_refusal(void **state)
+{
+    (void)state;
+    static const size_t sizes[ARRAYS] = {1, 2, 3, 4};
+    arena space = {0};
+    unsigned char *arrays[ARRAYS];
+    nmt_error error;
+    arena_measure(&space);
+    arena_take(&space, SIZE_MAX / 4, 1);
+    assert_int_equal(arena_reserve(&space, "the test", &error), NMT_NO_MEMORY);
+    assert_non_null(strstr(error.message, "bytes"));
+    reserve(&space, arrays, sizes);
+    memset(arrays[3], 1, sizes[3]);
+    arena_free(&space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arrays_are_aligned_and_apart),
+        cmocka_unit_test(test_room_is_used_again),
+        cmocka_unit_test(test_room_grows),
+        cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_refusal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
