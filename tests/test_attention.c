@@ -25,15 +25,15 @@ typedef struct attention_case {
     attention layer;
     parameter_table table;
     real *theta, *dtheta;
-    real *summed, *dsummed;   /* [TOKENS,C] */
+    real *summed, *dsummed;     /* [TOKENS,C] */
     real *compared, *dcompared; /* [TOKENS,C] */
-    real *s, *ds;             /* [ROWS,STATE], [ROWS,D] */
-    real *keys, *dkeys;       /* [TOKENS,A] */
-    real *query, *dquery;     /* [ROWS,A] */
-    real *alpha;              /* [ROWS,LONGEST] */
-    real *context;            /* [ROWS,CONTEXT] */
-    real *w;                  /* [ROWS,C] weighs the context in the loss */
-    real *dvector, *scratch;  /* [SENTENCES,A] [SENTENCES,2 LONGEST] */
+    real *s, *ds;               /* [ROWS,STATE], [ROWS,D] */
+    real *keys, *dkeys;         /* [TOKENS,A] */
+    real *query, *dquery;       /* [ROWS,A] */
+    real *alpha;                /* [ROWS,LONGEST] */
+    real *context;              /* [ROWS,CONTEXT] */
+    real *w;                    /* [ROWS,C] weighs the context in the loss */
+    real *dvector, *scratch;    /* [SENTENCES,A] [SENTENCES,2 LONGEST] */
     attention_memory memory;
 } attention_case;
 
@@ -65,9 +65,8 @@ static void setup(attention_case *c)
 
 static void teardown(attention_case *c)
 {
-    real *arrays[] = {c->theta, c->dtheta, c->summed, c->dsummed, c->compared, c->dcompared, c->s,       c->ds,
-                      c->keys,  c->dkeys,  c->query,  c->dquery,  c->alpha,    c->context,   c->dvector, c->scratch,
-                      c->w};
+    real *arrays[] = {c->theta, c->dtheta, c->summed, c->dsummed, c->compared, c->dcompared, c->s,       c->ds, c->keys,
+                      c->dkeys, c->query,  c->dquery, c->alpha,   c->context,  c->dvector,   c->scratch, c->w};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         free(arrays[i]);
     }

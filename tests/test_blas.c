@@ -30,7 +30,8 @@ static double element(const real *matrix, size_t stride, int transposed, size_t 
 static void check_product(const form *f, size_t M, size_t N, size_t K, real beta)
 {
     const size_t lda = (f->transposed_A ? M : K) + 3, ldb = (f->transposed_B ? K : N) + 5, ldc = N + 2;
-    real *A = normal_reals((f->transposed_A ? K : M) * lda, 1, 1), *B = normal_reals((f->transposed_B ? N : K) * ldb, 1, 2);
+    real *A = normal_reals((f->transposed_A ? K : M) * lda, 1, 1),
+         *B = normal_reals((f->transposed_B ? N : K) * ldb, 1, 2);
     real *before = normal_reals(M * ldc, 1, 3), *C = nan_reals(M * ldc);
     if (beta != 0) { /* with 0, NaN in C is overwritten */
         memcpy(C, before, M * ldc * sizeof *C);

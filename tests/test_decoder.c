@@ -287,7 +287,8 @@ static void check_steps(bool previous_state)
     for (size_t t = 0; t < target->steps; t++) {
         for (size_t row = 0; row < target->active[t]; row++) {
             step.sentence[row] = c.pairs.source.row[target->order[row]];
-            const real *from = t > 0 ? step.state.data + row * step.state.stride : step.initial + step.sentence[row] * D;
+            const real *from =
+                t > 0 ? step.state.data + row * step.state.stride : step.initial + step.sentence[row] * D;
             memcpy(step.trace.previous + row * step.trace.previous_stride, from, D * sizeof *from);
         }
         decoder_step(&c.layer, c.theta, &step, target->id + target->offset[t], target->active[t]);

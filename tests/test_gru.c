@@ -19,13 +19,13 @@ typedef struct gru_case {
     gru cell;
     parameter_table table;
     real *theta, *dtheta;
-    real *x, *dx;         /* [N,I] */
-    real *initial;        /* [B,H] */
-    real *h, *w;          /* [N,STATE_STRIDE] states, and what weighs them in the loss */
-    gru_trace trace;      /* [N, ...] */
+    real *x, *dx;    /* [N,I] */
+    real *initial;   /* [B,H] */
+    real *h, *w;     /* [N,STATE_STRIDE] states, and what weighs them in the loss */
+    gru_trace trace; /* [N, ...] */
     gru_gradient gradient;
-    real *carry;          /* [B,H] */
-    real *scratch;        /* [B,3H] */
+    real *carry;   /* [B,H] */
+    real *scratch; /* [B,3H] */
 } gru_case;
 
 static void setup(gru_case *c, gru_reset reset)
@@ -68,8 +68,8 @@ static void teardown(gru_case *c)
 
 static void forward(gru_case *c)
 {
-    linear_forward(c->trace.gates, 3 * H, c->x, I, c->theta + c->cell.weight_ih, I, c->theta + c->cell.bias_ih, N, 3 * H,
-                   I);
+    linear_forward(c->trace.gates, 3 * H, c->x, I, c->theta + c->cell.weight_ih, I, c->theta + c->cell.bias_ih, N,
+                   3 * H, I);
     for (size_t t = 0; t < STEPS; t++) {
         for (size_t row = 0; row < active[t]; row++) {
             const real *from = t > 0 ? c->h + (offset[t - 1] + row) * STATE_STRIDE : c->initial + row * H;
@@ -133,8 +133,8 @@ static void naive_step(const gru_case *c, real *out, const real *x, const real *
     for (size_t i = 0; i < H; i++) {
         const size_t n = 2 * H + i;
         const double input = dot(W_i, n, x, I) + b_i[n];
-        const double state = c->cell.reset == GRU_AFTER ? r[i] * (dot(W_h, n, h, H) + b_h[n])
-                                                        : dot(W_h, n, reset, H) + b_h[n];
+        const double state =
+            c->cell.reset == GRU_AFTER ? r[i] * (dot(W_h, n, h, H) + b_h[n]) : dot(W_h, n, reset, H) + b_h[n];
         out[i] = (1 - z[i]) * tanh(input + state) + z[i] * h[i];
     }
 }

@@ -233,8 +233,8 @@ static double naive_row(const readout_case *c, real *dtheta, real *doutput, cons
 }
 
 /* tanh backward of one row, to dW_t, db_t and the features' gradient. */
-static void naive_hidden(const readout_case *c, real *dtheta, real *dfeatures, const real *doutput,
-                         const real *output, size_t row)
+static void naive_hidden(const readout_case *c, real *dtheta, real *dfeatures, const real *doutput, const real *output,
+                         size_t row)
 {
     for (size_t i = 0; i < c->layer.units; i++) {
         const double d = doutput[i] * (1 - output[i] * output[i]);

@@ -37,7 +37,8 @@ typedef struct nmt_translate_options {
 /**
  * Translates `count` lines greedily. `translations` is an array of `count`, overwritten; on success the caller owns
  * what it holds: nmt_translation_clear for each. On failure nothing is owned. `options` NULL means all defaults.
- * Errors: NMT_INVALID for a line that is not UTF-8 (the message names its 1-based number in this call).
+ * Errors: NMT_INVALID for a line that is not UTF-8, NMT_NOT_FINITE where the model gives NaN or infinity (the message
+ * names the line by its 1-based number in this call); NMT_INVALID for a ratio that is negative or not finite.
  */
 NMT_API nmt_status nmt_translate(nmt_model *model, const char *const *lines, size_t count,
                                  const nmt_translate_options *options, nmt_translation *translations,
@@ -48,7 +49,8 @@ NMT_API void nmt_translation_clear(nmt_translation *translation);
 /**
  * Attention weights over given pairs, the true target fed in (teacher forcing). `alignments` is an array of `count`,
  * overwritten; on success the caller owns what it holds: nmt_alignment_clear for each. A pair with an empty side has
- * an alignment of zero counts. `batch_size` 0 means 64 and changes no result.
+ * an alignment of zero counts. `batch_size` 0 means 64 and changes no result. On failure nothing is owned.
+ * Errors: as nmt_translate; messages say "source line" and "target line" where a side has the fault.
  */
 NMT_API nmt_status nmt_align(nmt_model *model, const char *const *sources, const char *const *targets, size_t count,
                              size_t batch_size, nmt_alignment *alignments, nmt_error *error);

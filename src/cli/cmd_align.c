@@ -7,7 +7,6 @@
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/result.h"
-#include "cli/signals.h"
 
 enum { WINDOW_BATCHES = 4 };
 
@@ -36,30 +35,63 @@ typedef struct align_job {
 static bool parse(align_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "model", .kind = OPTION_TEXT, .value = &chosen->model, .argument = "FILE", .required = true,
+        {.name = "model",
+         .kind = OPTION_TEXT,
+         .value = &chosen->model,
+         .argument = "FILE",
+         .required = true,
          .help = "the trained model (required)"},
-        {.name = "source", .kind = OPTION_TEXT, .value = &chosen->source, .argument = "FILE", .required = true,
+        {.name = "source",
+         .kind = OPTION_TEXT,
+         .value = &chosen->source,
+         .argument = "FILE",
+         .required = true,
          .help = "source text (required)"},
-        {.name = "target", .kind = OPTION_TEXT, .value = &chosen->target, .argument = "FILE", .required = true,
+        {.name = "target",
+         .kind = OPTION_TEXT,
+         .value = &chosen->target,
+         .argument = "FILE",
+         .required = true,
          .help = "its translation, as many lines (required)"},
-        {.name = "output", .kind = OPTION_TEXT, .value = &chosen->output, .argument = "FILE",
+        {.name = "output",
+         .kind = OPTION_TEXT,
+         .value = &chosen->output,
+         .argument = "FILE",
          .help = "the alignments; default: standard output"},
-        {.name = "format", .kind = OPTION_CHOICE, .value = &chosen->format, .argument = "FORMAT",
-         .choices = alignment_format_names, .help = ALIGNMENT_FORMATS_HELP},
-        {.name = "no-eos", .kind = OPTION_FLAG, .value = &chosen->no_eos,
+        {.name = "format",
+         .kind = OPTION_CHOICE,
+         .value = &chosen->format,
+         .argument = "FORMAT",
+         .choices = alignment_format_names,
+         .help = ALIGNMENT_FORMATS_HELP},
+        {.name = "no-eos",
+         .kind = OPTION_FLAG,
+         .value = &chosen->no_eos,
          .help = "leave out the row and the column of </s>"},
-        {.name = "batch-size", .kind = OPTION_COUNT, .value = &chosen->batch_size, .argument = "N", .least = 1,
-         .most = 4096, .help = "pairs worked on together; changes no result; default: 64"},
-        {.name = "threads", .kind = OPTION_COUNT, .value = &chosen->threads, .argument = "N", .most = 1024,
+        {.name = "batch-size",
+         .kind = OPTION_COUNT,
+         .value = &chosen->batch_size,
+         .argument = "N",
+         .least = 1,
+         .most = 4096,
+         .help = "pairs worked on together; changes no result; default: 64"},
+        {.name = "threads",
+         .kind = OPTION_COUNT,
+         .value = &chosen->threads,
+         .argument = "N",
+         .most = 1024,
          .help = "threads; default, and 0: one a processor"},
     };
     const syntax line = {
         .command = "align",
         .usage = "--model FILE --source FILE --target FILE [OPTIONS]",
-        .summary = "Writes how the model reads each source sentence while the given target sentence is fed in (teacher\n"
-                   "forcing): a weight for each target and source token.",
-        .notes = ALIGNMENT_NOTES "\n\nA FILE of - is standard input or output. Another output file appears whole or not at all.",
-        .options = options, .option_count = sizeof options / sizeof options[0],
+        .summary =
+            "Writes how the model reads each source sentence while the given target sentence is fed in (teacher\n"
+            "forcing): a weight for each target and source token.",
+        .notes = ALIGNMENT_NOTES
+        "\n\nA FILE of - is standard input or output. Another output file appears whole or not at all.",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
     };
     if (!options_parse(&line, argc, argv, status)) {
         return false;
@@ -123,9 +155,9 @@ static nmt_status fill_window(align_job *job, bool *ended, nmt_error *error)
 static nmt_status answer_window(align_job *job, nmt_error *error)
 {
     const size_t count = job->source.window.count;
-    nmt_status status = nmt_align(job->model, (const char *const *)job->source.window.lines,
-                                  (const char *const *)job->target.window.lines, count, job->batch_size,
-                                  job->alignments, error);
+    nmt_status status =
+        nmt_align(job->model, (const char *const *)job->source.window.lines,
+                  (const char *const *)job->target.window.lines, count, job->batch_size, job->alignments, error);
     if (status != NMT_OK) {
         const size_t last = nmt_reader_line(job->source.reader);
         command_add_place(error, last - count + 1, last);
@@ -170,8 +202,8 @@ static nmt_status open_job(align_job *job, const align_options *chosen, nmt_erro
         status = nmt_reader_open(&job->target.reader, job->target.path, error);
     }
     if (status == NMT_OK) {
-        status = result_open_alignments(&job->output, command_path(chosen->output), chosen->format, !chosen->no_eos,
-                                        error);
+        status =
+            result_open_alignments(&job->output, command_path(chosen->output), chosen->format, !chosen->no_eos, error);
     }
     return status;
 }

@@ -13,9 +13,16 @@ typedef struct evaluate_options {
 static bool parse(evaluate_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "reference", .kind = OPTION_TEXT, .value = &chosen->reference, .argument = "FILE", .required = true,
+        {.name = "reference",
+         .kind = OPTION_TEXT,
+         .value = &chosen->reference,
+         .argument = "FILE",
+         .required = true,
          .help = "reference translations, a line a sentence (required)"},
-        {.name = "input", .kind = OPTION_TEXT, .value = &chosen->input, .argument = "FILE",
+        {.name = "input",
+         .kind = OPTION_TEXT,
+         .value = &chosen->input,
+         .argument = "FILE",
          .help = "translations to score; default: standard input"},
         {.name = "json", .kind = OPTION_FLAG, .value = &chosen->json, .help = "the score and its counts as JSON"},
     };
@@ -25,7 +32,8 @@ static bool parse(evaluate_options *chosen, int argc, char **argv, int *status)
         .summary = "Corpus BLEU over whitespace tokens (0 to 100): no smoothing, case kept. Prints the score, the\n"
                    "precisions of 1- to 4-grams, brevity penalty, length ratio and lengths, then a signature.",
         .notes = "A FILE of - is standard input.",
-        .options = options, .option_count = sizeof options / sizeof options[0],
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
     };
     if (!options_parse(&line, argc, argv, status)) {
         return false;

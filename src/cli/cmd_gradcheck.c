@@ -14,9 +14,15 @@ typedef struct gradcheck_options {
 static bool parse(gradcheck_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "set", .kind = OPTION_LIST, .value = &chosen->settings, .argument = "KEY=VALUE",
+        {.name = "set",
+         .kind = OPTION_LIST,
+         .value = &chosen->settings,
+         .argument = "KEY=VALUE",
          .help = "override a key of the configuration; may be given many times"},
-        {.name = "elements", .kind = OPTION_COUNT, .value = &chosen->elements, .argument = "N",
+        {.name = "elements",
+         .kind = OPTION_COUNT,
+         .value = &chosen->elements,
+         .argument = "N",
          .help = "check at most N elements a tensor; 0: all; default: 20"},
     };
     const syntax line = {
@@ -25,10 +31,13 @@ static bool parse(gradcheck_options *chosen, int argc, char **argv, int *status)
         .summary = "Builds the model that CONFIG describes in double precision, takes a few sentences of its training\n"
                    "text, and compares the gradient of the loss with central differences. An element agrees when\n"
                    "|analytic - numeric| <= 1e-8 + 1e-6 max(|analytic|, |numeric|). Exit status 1 when one does not.",
-        .notes = "Below the table: how much of the gradient at the annotations arrives through the Value path (the sum\n"
-                 "of annotations) and how much through the Score path (the weights of that sum).",
-        .options = options, .option_count = sizeof options / sizeof options[0],
-        .operand = "CONFIG", .operand_value = &chosen->config,
+        .notes =
+            "Below the table: how much of the gradient at the annotations arrives through the Value path (the sum\n"
+            "of annotations) and how much through the Score path (the weights of that sum).",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
+        .operand = "CONFIG",
+        .operand_value = &chosen->config,
     };
     if (!options_parse(&line, argc, argv, status)) {
         return false;

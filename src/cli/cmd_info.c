@@ -12,18 +12,27 @@ typedef struct info_options {
 static bool parse(info_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "model", .kind = OPTION_TEXT, .value = &chosen->model, .argument = "FILE", .required = true,
+        {.name = "model",
+         .kind = OPTION_TEXT,
+         .value = &chosen->model,
+         .argument = "FILE",
+         .required = true,
          .help = "the model (required)"},
-        {.name = "config", .kind = OPTION_FLAG, .value = &chosen->config,
+        {.name = "config",
+         .kind = OPTION_FLAG,
+         .value = &chosen->config,
          .help = "only the resolved configuration, as nmt train reads it"},
-        {.name = "json", .kind = OPTION_FLAG, .value = &chosen->json,
+        {.name = "json",
+         .kind = OPTION_FLAG,
+         .value = &chosen->json,
          .help = "everything as JSON, with the history of its training"},
     };
     const syntax line = {
         .command = "info",
         .usage = "--model FILE [--config | --json]",
         .summary = "Tells the version that wrote a model, the sizes of its vocabularies, and its tensors.",
-        .options = options, .option_count = sizeof options / sizeof options[0],
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
     };
     if (!options_parse(&line, argc, argv, status)) {
         return false;
@@ -106,8 +115,9 @@ static nmt_status write_model(const nmt_model *model, const info_options *chosen
     nmt_writer *writer;
     nmt_status status = config != NULL ? nmt_writer_open(&writer, NULL, error) : command_no_memory(error);
     if (status == NMT_OK) {
-        (chosen->json ? write_json : chosen->config ? write_config : write_text)(nmt_writer_file(writer), model,
-                                                                                  config);
+        (chosen->json     ? write_json
+         : chosen->config ? write_config
+                          : write_text)(nmt_writer_file(writer), model, config);
         status = nmt_writer_commit(writer, error);
     }
     nmt_free(config);

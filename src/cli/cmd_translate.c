@@ -9,7 +9,6 @@
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/result.h"
-#include "cli/signals.h"
 
 enum { WINDOW_BATCHES = 4 };
 
@@ -52,32 +51,66 @@ static int check(const syntax *line, const translate_options *chosen)
 static bool parse(translate_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "model", .kind = OPTION_TEXT, .value = &chosen->model, .argument = "FILE", .required = true,
+        {.name = "model",
+         .kind = OPTION_TEXT,
+         .value = &chosen->model,
+         .argument = "FILE",
+         .required = true,
          .help = "the trained model (required)"},
-        {.name = "input", .kind = OPTION_TEXT, .value = &chosen->input, .argument = "FILE",
+        {.name = "input",
+         .kind = OPTION_TEXT,
+         .value = &chosen->input,
+         .argument = "FILE",
          .help = "text to translate; default: standard input"},
-        {.name = "output", .kind = OPTION_TEXT, .value = &chosen->output, .argument = "FILE",
+        {.name = "output",
+         .kind = OPTION_TEXT,
+         .value = &chosen->output,
+         .argument = "FILE",
          .help = "translations; default: standard output"},
-        {.name = "alignment", .kind = OPTION_TEXT, .value = &chosen->alignment, .argument = "FILE",
+        {.name = "alignment",
+         .kind = OPTION_TEXT,
+         .value = &chosen->alignment,
+         .argument = "FILE",
          .help = "the attention weights of each translation as well"},
-        {.name = "format", .kind = OPTION_CHOICE, .value = &chosen->format, .argument = "FORMAT",
-         .choices = alignment_format_names, .help = "of --alignment: " ALIGNMENT_FORMATS_HELP},
-        {.name = "no-eos", .kind = OPTION_FLAG, .value = &chosen->no_eos,
+        {.name = "format",
+         .kind = OPTION_CHOICE,
+         .value = &chosen->format,
+         .argument = "FORMAT",
+         .choices = alignment_format_names,
+         .help = "of --alignment: " ALIGNMENT_FORMATS_HELP},
+        {.name = "no-eos",
+         .kind = OPTION_FLAG,
+         .value = &chosen->no_eos,
          .help = "leave the row and the column of </s> out of --alignment"},
-        {.name = "batch-size", .kind = OPTION_COUNT, .value = &chosen->batch_size, .argument = "N", .least = 1,
-         .most = 4096, .help = "sentences decoded together; changes no result; default: 64"},
-        {.name = "max-length-ratio", .kind = OPTION_NUMBER, .value = &chosen->max_length_ratio, .argument = "X",
+        {.name = "batch-size",
+         .kind = OPTION_COUNT,
+         .value = &chosen->batch_size,
+         .argument = "N",
+         .least = 1,
+         .most = 4096,
+         .help = "sentences decoded together; changes no result; default: 64"},
+        {.name = "max-length-ratio",
+         .kind = OPTION_NUMBER,
+         .value = &chosen->max_length_ratio,
+         .argument = "X",
          .help = "at most X target tokens a source token, and ten more; default: 3"},
-        {.name = "threads", .kind = OPTION_COUNT, .value = &chosen->threads, .argument = "N", .most = 1024,
+        {.name = "threads",
+         .kind = OPTION_COUNT,
+         .value = &chosen->threads,
+         .argument = "N",
+         .most = 1024,
          .help = "threads; default, and 0: one a processor"},
     };
     const syntax line = {
         .command = "translate",
         .usage = "--model FILE [OPTIONS]",
-        .summary = "Translates text greedily: one line out for each line in, an empty one for an empty one, in the same\n"
-                   "order. When the input pauses, what was read so far is answered at once.",
-        .notes = ALIGNMENT_NOTES "\n\nA FILE of - is standard input or output. Other output files appear whole or not at all.",
-        .options = options, .option_count = sizeof options / sizeof options[0],
+        .summary =
+            "Translates text greedily: one line out for each line in, an empty one for an empty one, in the same\n"
+            "order. When the input pauses, what was read so far is answered at once.",
+        .notes = ALIGNMENT_NOTES
+        "\n\nA FILE of - is standard input or output. Other output files appear whole or not at all.",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
     };
     if (options_parse(&line, argc, argv, status)) {
         *status = check(&line, chosen);

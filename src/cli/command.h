@@ -40,15 +40,15 @@ extern const char *const alignment_format_names[];
 
 /* What --help says of them. */
 #define ALIGNMENT_FORMATS_HELP "long, matrix, pharaoh or terminal; default: long"
-#define ALIGNMENT_NOTES                                                                                  \
-    "formats:\n"                                                                                         \
-    "  long      CSV with the header sentence,target_index,target,source_index,source,weight;\n"         \
-    "            sentences count from 1, tokens from 0\n"                                                \
-    "  matrix    CSV, a block a sentence and an empty line between them: an empty cell and the source\n" \
-    "            tokens, then a row a target token; a sentence without a token is a block of \"\"\n"       \
-    "  pharaoh   a line a sentence of links i-j, source-target, from 0: for each target token the source\n" \
-    "            token of most weight; never </s>, and no link where most weight is on it\n"             \
-    "  terminal  shaded cells to look at, a row a target token\n"                                        \
+#define ALIGNMENT_NOTES                                                                                                \
+    "formats:\n"                                                                                                       \
+    "  long      CSV with the header sentence,target_index,target,source_index,source,weight;\n"                       \
+    "            sentences count from 1, tokens from 0\n"                                                              \
+    "  matrix    CSV, a block a sentence and an empty line between them: an empty cell and the source\n"               \
+    "            tokens, then a row a target token; a sentence without a token is a block of \"\"\n"                   \
+    "  pharaoh   a line a sentence of links i-j, source-target, from 0: for each target token the source\n"            \
+    "            token of most weight; never </s>, and no link where most weight is on it\n"                           \
+    "  terminal  shaded cells to look at, a row a target token\n"                                                      \
     "CSV is quoted as RFC 4180 says; weights have nine significant digits and read back as the same floats."
 
 /* Failures found here, written into `error`; each returns its status. */

@@ -18,11 +18,7 @@ static size_t printable_length(const unsigned char *text)
     if (text[0] < 0x80) {
         return text[0] >= 0x20 && text[0] != 0x7f ? 1 : 0;
     }
-    const size_t length = text[0] >= 0xf5   ? 0
-                          : text[0] >= 0xf0 ? 4
-                          : text[0] >= 0xe0 ? 3
-                          : text[0] >= 0xc2 ? 2
-                                            : 0;
+    const size_t length = text[0] >= 0xf5 ? 0 : text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
     for (size_t i = 1; i < length; i++) {
         if (!is_continuation(text[i])) {
             return 0;

@@ -188,8 +188,10 @@ static const char *option_value(parser *state, const option *chosen, const char 
     if (next == NULL) {
         state->status = options_misuse(state->line, "option --%s needs a value %s", chosen->name, chosen->argument);
     } else if (strncmp(next, "--", 2) == 0) {
-        state->status = options_misuse(state->line, "option --%s needs a value %s; one that starts with dashes is written "
-                                       "--%s=%s", chosen->name, chosen->argument, chosen->name, next);
+        state->status = options_misuse(state->line,
+                                       "option --%s needs a value %s; one that starts with dashes is written "
+                                       "--%s=%s",
+                                       chosen->name, chosen->argument, chosen->name, next);
         next = NULL;
     } else {
         state->next++;

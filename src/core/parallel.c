@@ -165,8 +165,8 @@ void parallel_for(size_t count, size_t grain, parallel_body body, void *context)
     if (count == 0) {
         return;
     }
-    const size_t most = (count + grain - 1) / grain;
-    if (inside_loop || most == 1 || atomic_load(&pool.threads) == 1 || pthread_mutex_trylock(&pool.owner) != 0) {
+    const size_t most = count / grain;
+    if (inside_loop || most <= 1 || atomic_load(&pool.threads) == 1 || pthread_mutex_trylock(&pool.owner) != 0) {
         body(context, 0, count);
         return;
     }

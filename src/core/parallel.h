@@ -19,8 +19,8 @@ nmt_status parallel_set_threads(size_t threads, nmt_error *error);
 
 size_t parallel_threads(void);
 
-/* Calls `body` on parts of 0 .. count-1 that cover it, no part smaller than `grain` (>= 1) items but the last; returns
- * when all are done. */
+/* Calls `body` on parts of 0 .. count-1 that cover it, no part smaller than `grain` (>= 1) items unless it is all;
+ * returns when all are done. */
 void parallel_for(size_t count, size_t grain, parallel_body body, void *context);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/real.h"
 
-/* NaN where a logit is NaN or positive infinity, or all are negative infinity; else finite. `count` >= 1. */
+/* Not finite where a logit is NaN or positive infinity, or all are negative infinity. `count` >= 1. */
 double log_sum_exp(const real *logits, size_t count);
 
 #endif

@@ -213,6 +213,18 @@ nmt_status checkpoint_save_state(const char *path, const json *fields, const sta
     return status;
 }
 
+nmt_status checkpoint_load_fields(const char *path, json **fields, nmt_error *error)
+{
+    safetensors from;
+    *fields = NULL;
+    nmt_status status = safetensors_open(&from, path, "nmt-state", error);
+    if (status == NMT_OK) {
+        status = safetensors_json(&from, "fields", JSON_OBJECT, fields, error);
+    }
+    safetensors_close(&from);
+    return status;
+}
+
 nmt_status checkpoint_load_state(const char *path, json **fields, const state_block *blocks, size_t block_count,
                                  size_t block_size, nmt_error *error)
 {

@@ -31,6 +31,9 @@ typedef struct state_block {
 nmt_status checkpoint_save_state(const char *path, const json *fields, const state_block *blocks, size_t block_count,
                                  size_t block_size, nmt_error *error);
 
+/* The fields alone; `*fields` is the caller's: json_free. */
+nmt_status checkpoint_load_fields(const char *path, json **fields, nmt_error *error);
+
 /* Fills the blocks; `*fields` is the caller's: json_free. Names and sizes must match. */
 nmt_status checkpoint_load_state(const char *path, json **fields, const state_block *blocks, size_t block_count,
                                  size_t block_size, nmt_error *error);

@@ -170,6 +170,7 @@ nmt_status seq2seq_annotation_gradient(nmt_model *model, const batch *pairs, att
     real *unused;
     TRY(reserve(net, &work, pairs, true, error));
     TRY(memory_new(&unused, model->parameters.size, sizeof *unused, "a gradient", error));
+    draw_dropout_keys(&work, model->config->training.seed, 1);
     forward_and_readout(model, &work, pairs, unused, 1);
     backward(model, &work, pairs, unused, paths);
     memcpy(dannotations, work.encoder.dannotations,

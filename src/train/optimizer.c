@@ -46,6 +46,7 @@ void optimizer_free(optimizer *rule)
 typedef struct update_pass {
     real *block, *gradient, *first, *second;
     real scale, rate, beta1, beta2, epsilon; /* as the rule below names them */
+    real rest1, rest2;                       /* 1 - beta, rounded once: in float, 1 - 0.999f is off by 5e-5 of itself */
     real correction;                         /* Adam: sqrt(1 - beta2^t) */
 } update_pass;
 
@@ -56,12 +57,13 @@ static SIMD_CLONES void adam(void *context, size_t begin, size_t end)
     const update_pass *pass = context;
     real *restrict p = pass->block, *restrict g = pass->gradient, *restrict m = pass->first, *restrict v = pass->second;
     const real b1 = pass->beta1, b2 = pass->beta2, scale = pass->scale, rate = pass->rate, epsilon = pass->epsilon;
+    const real rest1 = pass->rest1, rest2 = pass->rest2;
     const real inverse = 1 / pass->correction;
     SIMD_LOOP
     for (size_t i = begin; i < end; i++) {
         const real d = g[i] * scale;
-        m[i] = b1 * m[i] + (1 - b1) * d;
-        v[i] = b2 * v[i] + (1 - b2) * d * d;
+        m[i] = b1 * m[i] + rest1 * d;
+        v[i] = b2 * v[i] + rest2 * d * d;
         p[i] -= rate * m[i] / (REAL(sqrt)(v[i]) * inverse + epsilon);
         g[i] = 0;
     }
@@ -72,14 +74,14 @@ static SIMD_CLONES void adadelta(void *context, size_t begin, size_t end)
 {
     const update_pass *pass = context;
     real *restrict p = pass->block, *restrict g = pass->gradient, *restrict square = pass->first,
-        *restrict moved = pass->second;
-    const real rho = pass->beta1, scale = pass->scale, rate = pass->rate, epsilon = pass->epsilon;
+                   *restrict moved = pass->second;
+    const real rho = pass->beta1, rest = pass->rest1, scale = pass->scale, rate = pass->rate, epsilon = pass->epsilon;
     SIMD_LOOP
     for (size_t i = begin; i < end; i++) {
         const real d = g[i] * scale;
-        square[i] = rho * square[i] + (1 - rho) * d * d;
+        square[i] = rho * square[i] + rest * d * d;
         const real dx = -REAL(sqrt)(moved[i] + epsilon) / REAL(sqrt)(square[i] + epsilon) * d;
-        moved[i] = rho * moved[i] + (1 - rho) * dx * dx;
+        moved[i] = rho * moved[i] + rest * dx * dx;
         p[i] += rate * dx;
         g[i] = 0;
     }
@@ -123,11 +125,14 @@ void optimizer_update(optimizer *rule, real *block, real *gradient, double learn
         pass.correction = (real)sqrt(1 - pow(o->beta2, t));
         pass.beta1 = (real)o->beta1;
         pass.beta2 = (real)o->beta2;
+        pass.rest1 = (real)(1 - o->beta1);
+        pass.rest2 = (real)(1 - o->beta2);
         pass.epsilon = (real)o->epsilon;
         parallel_for(rule->size, GRAIN, adam, &pass);
         return;
     case OPTIMIZE_ADADELTA:
         pass.beta1 = (real)o->rho;
+        pass.rest1 = (real)(1 - o->rho);
         pass.epsilon = (real)o->adadelta_epsilon;
         parallel_for(rule->size, GRAIN, adadelta, &pass);
         return;

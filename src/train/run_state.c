@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
+#include "core/quote.h"
 #include "model/checkpoint.h"
 
 /* Keys that may differ between a run and its continuation. */
@@ -28,6 +30,21 @@ static bool add_integer(json *fields, const char *key, uint64_t value)
     return json_add(fields, key, json_new_string(text));
 }
 
+/* Of both vocabularies: where they come from files, the training text does not tell them. */
+static uint64_t words_fingerprint(const nmt_model *model)
+{
+    const vocabulary *const sides[] = {model->source_words, model->target_words};
+    uint64_t hash = 0;
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t i = 0; i < vocabulary_size(sides[side]); i++) {
+            const char *word = vocabulary_word(sides[side], (int32_t)i);
+            hash = hash_join(hash, hash_bytes(word, strlen(word)));
+        }
+        hash = hash_join(hash, vocabulary_size(sides[side]));
+    }
+    return hash;
+}
+
 static json *fields_of(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint)
 {
     json *fields = json_new_object();
@@ -35,6 +52,7 @@ static json *fields_of(const run_state *state, const nmt_model *model, const opt
         fields != NULL && add_integer(fields, "epoch", state->epoch) && add_integer(fields, "batch", state->batch) &&
         add_integer(fields, "update", state->update) && add_integer(fields, "optimizer_step", rule->step) &&
         add_integer(fields, "without_better", state->without_better) && add_integer(fields, "text", fingerprint) &&
+        add_integer(fields, "words", words_fingerprint(model)) &&
         json_add(fields, "nats", json_new_number(state->nats)) &&
         json_add(fields, "tokens", json_new_number(state->tokens)) &&
         json_add(fields, "has_best", json_new_boolean(state->has_best)) &&
@@ -63,7 +81,8 @@ nmt_status run_state_save(const run_state *state, const nmt_model *model, const 
     return status;
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_free(const char *key)
 {
@@ -157,7 +176,7 @@ static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule
     field_reader reader = {fields, NULL};
     const json *config = take(&reader, "config", JSON_OBJECT);
     const json *history = take(&reader, "history", JSON_ARRAY);
-    const uint64_t text = take_integer(&reader, "text");
+    const uint64_t text = take_integer(&reader, "text"), words = take_integer(&reader, "words");
     *state = (run_state){.epoch = take_integer(&reader, "epoch"),
                          .batch = take_integer(&reader, "batch"),
                          .update = take_integer(&reader, "update"),
@@ -173,10 +192,18 @@ static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule
                          reader.missing);
     }
     TRY(check_config(config, model->config, path, error));
+    path_quotation from, source, target;
     if (text != fingerprint) {
-        return error_set(error, NMT_INVALID, "%s: expected the training text that the run was started with, found other "
-                                             "text in %s or %s",
-                         path, model->config->data.train_source, model->config->data.train_target);
+        return error_set(error, NMT_INVALID,
+                         "%s: expected the training text that the run was started with, found other "
+                         "text in %s or %s",
+                         quote_path(&from, path), quote_path(&source, model->config->data.train_source),
+                         quote_path(&target, model->config->data.train_target));
+    }
+    if (words != words_fingerprint(model)) {
+        return error_set(error, NMT_INVALID,
+                         "%s: expected the vocabularies that the run was started with, found other words",
+                         quote_path(&from, path));
     }
     state->history = json_copy(history);
     return state->history != NULL ? NMT_OK : error_set(error, NMT_NO_MEMORY, "%s: out of memory: the history", path);
@@ -185,11 +212,14 @@ static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule
 nmt_status run_state_load(run_state *state, nmt_model *model, optimizer *rule, uint64_t fingerprint, const char *path,
                           nmt_error *error)
 {
-    state_block blocks[1 + OPTIMIZER_SLOTS];
-    const size_t count = blocks_of(blocks, model, rule);
     json *fields;
-    TRY(checkpoint_load_state(path, &fields, blocks, count, model->parameters.size, error));
+    TRY(checkpoint_load_fields(path, &fields, error));
     const nmt_status status = fill(state, model, rule, fingerprint, fields, path, error);
     json_free(fields);
-    return status;
+    TRY(status);
+    state_block blocks[1 + OPTIMIZER_SLOTS];
+    const size_t count = blocks_of(blocks, model, rule);
+    TRY(checkpoint_load_state(path, &fields, blocks, count, model->parameters.size, error));
+    json_free(fields);
+    return NMT_OK;
 }

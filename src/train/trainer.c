@@ -15,6 +15,7 @@
 #include "core/io.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/quote.h"
 #include "data/corpus.h"
 #include "data/epoch.h"
 #include "layers/init.h"
@@ -53,7 +54,8 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* ---- setting up ----------------------------------------------------------------------------------------------------- */
+/* ---- setting up -----------------------------------------------------------------------------------------------------
+ */
 
 static nmt_status set_threads(const nmt_config *config, nmt_error *error)
 {
@@ -116,17 +118,17 @@ static nmt_status set_up(trainer *run, bool resume, const nmt_train_observer *ob
     TRY(io_make_directories(config->output.directory, error));
     TRY(io_join(&run->model_path, config->output.directory, "model.safetensors", error));
     TRY(io_join(&run->state_path, config->output.directory, "last.state", error));
-    TRY(run_log_open(&run->log, observer, config->output.directory, resume, error));
     TRY(training_text_open(&run->pairs, &source_words, &target_words, config, error));
     TRY(make_model(run, source_words, target_words, error));
-    run->loader = (loader){.pairs = run->pairs,
-                           .source_words = run->model->source_words,
-                           .target_words = run->model->target_words};
+    run->loader = (loader){
+        .pairs = run->pairs, .source_words = run->model->source_words, .target_words = run->model->target_words};
     run->validates = config->data.validation_source != NULL;
     if (run->validates) {
         TRY(validation_open(&run->validation, run->model, error));
     }
-    return start_state(run, resume, error);
+    TRY(start_state(run, resume, error));
+    /* Last, so that a start that fails leaves the log of the run before. */
+    return run_log_open(&run->log, observer, config->output.directory, resume, error);
 }
 
 static void tear_down(trainer *run)
@@ -143,7 +145,8 @@ static void tear_down(trainer *run)
     run_log_close(&run->log);
 }
 
-/* ---- what the log says at the start and at the end ------------------------------------------------------------------- */
+/* ---- what the log says at the start and at the end
+ * ------------------------------------------------------------------- */
 
 static nmt_status log_unknown(const trainer *run, corpus *pairs, const char *what, nmt_error *error)
 {
@@ -159,8 +162,8 @@ static nmt_status log_start(const trainer *run, nmt_error *error)
     const run_log *log = &run->log;
     const corpus_summary text = corpus_summarise(run->pairs);
     run_log_line(log,
-                 "training text: %" PRIu64 " pairs, %" PRIu64 " source and %" PRIu64 " target tokens; left out: %" PRIu64
-                 " with an empty side, %" PRIu64 " over %zu tokens",
+                 "training text: %" PRIu64 " pairs, %" PRIu64 " source and %" PRIu64
+                 " target tokens; left out: %" PRIu64 " with an empty side, %" PRIu64 " over %zu tokens",
                  text.kept, text.source_tokens, text.target_tokens, text.empty, text.too_long,
                  run->config->data.max_length);
     run_log_line(log, "vocabulary: %zu source and %zu target words with the three special entries",
@@ -190,7 +193,8 @@ static void log_end(const trainer *run)
                  now() - run->started, (double)usage.ru_maxrss / 1024, run->model_path);
 }
 
-/* ---- validation, best model, saving ---------------------------------------------------------------------------------- */
+/* ---- validation, best model, saving
+ * ---------------------------------------------------------------------------------- */
 
 static nmt_status save_state(const trainer *run, nmt_error *error)
 {
@@ -264,18 +268,48 @@ static void log_validation(const trainer *run, const validation_result *result, 
                  better ? ", best so far" : "", seconds);
 }
 
+/* What a failed run says of the model file. */
+static const char *last_good(const trainer *run)
+{
+    return run->state.has_best ? "the last good model is as it was: " : "no model of this run was saved yet in ";
+}
+
+/* The tensor of a block laid out as the parameters that holds NaN or infinity; NULL when all of it is finite. */
+static const char *find_not_finite(const trainer *run, const real *block)
+{
+    for (size_t t = 0; t < run->model->parameters.count; t++) {
+        const tensor *entry = &run->model->parameters.tensors[t];
+        if (!isfinite(gradient_norm(block + entry->offset, tensor_size(entry)))) {
+            return entry->name;
+        }
+    }
+    return NULL;
+}
+
+/* The update itself may leave the range of numbers, and nothing but numbers may reach the files. */
+static nmt_status check_parameters(const trainer *run, nmt_error *error)
+{
+    const char *where = find_not_finite(run, run->model->block);
+    return where == NULL ? NMT_OK
+                         : error_set(error, NMT_NOT_FINITE,
+                                     "update %" PRIu64 ": expected finite numbers, found NaN or infinity in the "
+                                     "parameters %s; %s%s",
+                                     run->state.update, where, last_good(run),
+                                     quote_path(&(path_quotation){{0}}, run->model_path));
+}
+
 static nmt_status validate(trainer *run, nmt_error *error)
 {
     run_state *state = &run->state;
     validation_result result = {0};
     const double begun = now();
+    TRY(check_parameters(run, error));
     if (run->validates) {
         TRY(validation_run(&run->validation, run->model, &result, error));
         if (!isfinite(result.loss)) {
             return error_set(error, NMT_NOT_FINITE,
-                             "update %" PRIu64 ": expected a finite validation loss, found %f; the last good model is "
-                             "%s",
-                             state->update, result.loss, run->model_path);
+                             "update %" PRIu64 ": expected a finite validation loss, found NaN or infinity; %s%s",
+                             state->update, last_good(run), quote_path(&(path_quotation){{0}}, run->model_path));
         }
     }
     TRY(remember(run, &result, error));
@@ -298,31 +332,26 @@ static nmt_status validate(trainer *run, nmt_error *error)
     return NMT_OK;
 }
 
-/* ---- updates -------------------------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------------------------------
+ */
 
-/* Names the first tensor whose gradient is not finite, and the batch's lines. */
+/* Names the loss, or the first tensor whose gradient is not finite, and the batch's lines. */
 static nmt_status not_finite(const trainer *run, const uint32_t *pair, size_t count, double loss, nmt_error *error)
 {
-    const char *where = "the loss";
-    for (size_t t = 0; isfinite(loss) && t < run->model->parameters.count; t++) {
-        const tensor *entry = &run->model->parameters.tensors[t];
-        if (!isfinite(gradient_norm(run->gradient + entry->offset, tensor_size(entry)))) {
-            where = entry->name;
-            break;
-        }
-    }
+    const char *where = isfinite(loss) ? find_not_finite(run, run->gradient) : NULL;
     char lines[256] = "";
-    for (size_t i = 0; i < count && strlen(lines) < sizeof lines - 32; i++) {
-        const size_t used = strlen(lines);
-        snprintf(lines + used, sizeof lines - used, "%s%" PRIu64, i > 0 ? ", " : "",
-                 corpus_line(run->pairs, pair[i]));
+    size_t used = 0, listed = 0;
+    for (; listed < count && used < sizeof lines - 32; listed++) {
+        used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%" PRIu64, listed > 0 ? ", " : "",
+                                 corpus_line(run->pairs, pair[listed]));
     }
+    path_quotation text, model;
     return error_set(error, NMT_NOT_FINITE,
                      "update %" PRIu64 ": expected finite numbers, found NaN or infinity in %s%s; lines of %s in the "
-                     "batch: %s%s; the last good model is as it was: %s",
-                     run->state.update + 1, isfinite(loss) ? "the gradient of " : "", where,
-                     run->config->data.train_source, lines, strlen(lines) >= sizeof lines - 32 ? ", ..." : "",
-                     run->model_path);
+                     "batch: %s%s; %s%s",
+                     run->state.update + 1, where != NULL ? "the gradient of " : "the loss", where != NULL ? where : "",
+                     quote_path(&text, run->config->data.train_source), lines, listed < count ? ", ..." : "",
+                     last_good(run), quote_path(&model, run->model_path));
 }
 
 static void report(trainer *run, const batch_loss *loss, double norm, double rate, size_t batches)
@@ -358,8 +387,7 @@ static nmt_status update(trainer *run, const epoch_plan *plan, size_t index, nmt
     const nmt_config *config = run->config;
     const uint32_t *pair = plan->pair + plan->start[index];
     const size_t count = plan->start[index + 1] - plan->start[index];
-    const double rate =
-        learning_rate(config->training.learning_rate, config->training.halve_every, run->state.epoch);
+    const double rate = learning_rate(config->training.learning_rate, config->training.halve_every, run->state.epoch);
     TRY(loader_load(&run->loader, pair, count, error));
     const batch *pairs = &run->loader.batch;
     const double units =
@@ -389,6 +417,7 @@ static bool asked_to_stop(const trainer *run)
 
 static nmt_status stop_early(const trainer *run, nmt_error *error)
 {
+    TRY(check_parameters(run, error));
     TRY(save_state(run, error));
     return error_set(error, NMT_INTERRUPTED, "stopped behind update %" PRIu64 "; resume from %s", run->state.update,
                      run->state_path);
@@ -421,19 +450,22 @@ static nmt_status run_epochs(trainer *run, nmt_error *error)
                                    .pool = config->training.pool,
                                    .shuffle = config->training.shuffle,
                                    .seed = config->training.seed};
-    for (; run->state.epoch <= config->training.epochs && !run->state.finished; run->state.epoch++) {
+    run_state *state = &run->state;
+    while (state->epoch <= config->training.epochs && !state->finished) {
         epoch_plan plan;
-        TRY(epoch_plan_create(&plan, run->pairs, &options, run->state.epoch, error));
+        TRY(epoch_plan_create(&plan, run->pairs, &options, state->epoch, error));
         const nmt_status status = run_epoch(run, &plan, error);
         epoch_plan_free(&plan);
         TRY(status);
-        run->state.batch = 0;
+        if (state->epoch == config->training.epochs || state->finished) {
+            break;
+        }
+        state->epoch++;
+        state->batch = 0;
     }
     /* Updates behind the last validation count too. */
-    if (run->state.tokens > 0) {
-        run->state.epoch--;
+    if (state->tokens > 0) {
         TRY(validate(run, error));
-        run->state.epoch++;
     }
     return save_state(run, error);
 }
@@ -441,6 +473,7 @@ static nmt_status run_epochs(trainer *run, nmt_error *error)
 nmt_status nmt_train(const nmt_config *config, bool resume, const nmt_train_observer *observer, nmt_error *error)
 {
     trainer run = {.config = config};
+    TRY(config_check_training(config, "the configuration", error));
     nmt_status status = set_up(&run, resume, observer, error);
     if (status == NMT_OK) {
         run.started = run.reported = now();
