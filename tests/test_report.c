@@ -103,6 +103,20 @@ static void test_quoting_and_rows_without_end_of_sentence(void **state)
 
 /* Links name the source first; the first of equal weights wins; a target token on `</s>` has none; the row of `</s>`
  * has none. The choice about `</s>` changes nothing here. */
+/* A translation cut off at its limit has no row of `</s>`: its last row is a word like any other. */
+static void test_cut_translation(void **state)
+{
+    (void)state;
+    char *cut_words[] = {"x", "y"};
+    const nmt_alignment cut = {3, 2, source_words, cut_words, weights};
+    check(&cut, 1, NMT_ALIGNMENT_PHARAOH, true, "1-0\n");
+    float towards_word[] = {0.1F, 0.8F, 0.1F, 0.7F, 0.2F, 0.1F};
+    const nmt_alignment linked = {3, 2, source_words, cut_words, towards_word};
+    check(&linked, 1, NMT_ALIGNMENT_PHARAOH, true, "1-0 0-1\n");
+    check(&linked, 1, NMT_ALIGNMENT_MATRIX, false,
+          ",a,\"b,\"\"c\"\nx,0.100000001,0.800000012\ny,0.699999988,0.200000003\n");
+}
+
 static void test_pharaoh_links(void **state)
 {
     (void)state;
@@ -194,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_long_form_without_end_of_sentence),
         cmocka_unit_test(test_matrix_form),
         cmocka_unit_test(test_quoting_and_rows_without_end_of_sentence),
+        cmocka_unit_test(test_cut_translation),
         cmocka_unit_test(test_pharaoh_links),
         cmocka_unit_test(test_terminal_matrix),
         cmocka_unit_test(test_weights_read_back_exactly),

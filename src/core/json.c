@@ -341,9 +341,9 @@ static nmt_status open_container(scanner *scan, bool *empty, char closing)
 
 static nmt_status scan_array(scanner *scan)
 {
-    bool more;
-    TRY(open_container(scan, &more, ']'));
-    more = !more;
+    bool empty = false;
+    TRY(open_container(scan, &empty, ']'));
+    bool more = !empty;
     while (more) {
         TRY(scan_value(scan));
         TRY(scan_separator(scan, ']', &more));
@@ -442,9 +442,9 @@ static nmt_status close_object(scanner *scan, size_t base)
 static nmt_status scan_object(scanner *scan)
 {
     const size_t base = scan->key_count, names = scan->names_length;
-    bool more;
-    TRY(open_container(scan, &more, '}'));
-    more = !more;
+    bool empty = false;
+    TRY(open_container(scan, &empty, '}'));
+    bool more = !empty;
     while (more) {
         TRY(scan_key(scan));
         TRY(scan_value(scan));

@@ -294,7 +294,7 @@ nmt_status safetensors_text(const safetensors *from, const char *key, const char
 
 nmt_status safetensors_json(const safetensors *from, const char *key, json_type type, json **value, nmt_error *error)
 {
-    const char *text;
+    const char *text = NULL;
     place where;
     *value = NULL;
     TRY(safetensors_text(from, key, &text, error));

@@ -14,12 +14,21 @@ struct nmt_alignment_writer {
     size_t sentences;
 };
 
+/* How many of the tokens are `</s>`: the last one, but a translation cut off at its limit has none. No word of a
+ * vocabulary is spelled so. */
+static size_t ends(char *const *tokens, size_t count)
+{
+    return count > 0 && strcmp(tokens[count - 1], "</s>") == 0 ? 1 : 0;
+}
+
 /* A link from each target token to the source token of most weight (the first of equals); a token that reads `</s>`
- * most has none. The view has both `</s>`. */
+ * most has none. The view has the `</s>` of both sides. */
 static void pharaoh_links(FILE *file, const alignment_view *view)
 {
     const char *separator = "";
-    for (size_t t = 0; t + 1 < view->target_count; t++) {
+    const size_t targets = view->target_count - ends(view->target, view->target_count);
+    const size_t sources = view->source_count - ends(view->source, view->source_count);
+    for (size_t t = 0; t < targets; t++) {
         const float *row = view->weights + t * view->stride;
         size_t best = 0;
         for (size_t s = 1; s < view->source_count; s++) {
@@ -27,7 +36,7 @@ static void pharaoh_links(FILE *file, const alignment_view *view)
                 best = s;
             }
         }
-        if (best + 1 < view->source_count) {
+        if (best < sources) {
             fprintf(file, "%s%zu-%zu", separator, best, t);
             separator = " ";
         }
@@ -78,12 +87,10 @@ nmt_status nmt_alignment_writer_add(nmt_alignment_writer *writer, const nmt_alig
 {
     const format_row *format = &formats[writer->format];
     const bool whole = writer->end_of_sentence || format->needs_end_of_sentence;
-    const bool empty = alignment->source_count == 0 || alignment->target_count == 0;
-    const size_t hidden = whole || empty ? 0 : 1;
     const alignment_view view = {
         .sentence = ++writer->sentences,
-        .source_count = alignment->source_count - hidden,
-        .target_count = alignment->target_count - hidden,
+        .source_count = alignment->source_count - (whole ? 0 : ends(alignment->source, alignment->source_count)),
+        .target_count = alignment->target_count - (whole ? 0 : ends(alignment->target, alignment->target_count)),
         .stride = alignment->source_count,
         .source = alignment->source,
         .target = alignment->target,
