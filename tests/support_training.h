@@ -16,8 +16,7 @@
 
 enum { TRAIN_PAIRS = 10, TRAIN_SETTINGS = 16, TRAIN_UPDATES = 256 };
 
-/* ---- files
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------ */
 
 typedef struct file_bytes {
     char *bytes; /* NULL: the file could not be read */
@@ -115,8 +114,7 @@ static inline int training_setup(void **state)
     return 0;
 }
 
-/* ---- a run
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------------------ */
 
 typedef struct training_run {
     uint64_t stop_after; /* updates of this call; 0: does not ask to stop */
@@ -154,7 +152,7 @@ static inline bool on_question(void *context)
     return run->stop_after > 0 && run->updates == run->stop_after;
 }
 
-/* Trains as config.json and `settings` (up to a NULL) say, from the start or going on. */
+/* Trains as config.json and `settings` (up to a NULL) say, from the start (whatever is there) or going on. */
 static inline void train(training_run *run, bool resume, const char *const *settings)
 {
     const nmt_train_observer observer = {run, on_log, on_progress, on_question};
@@ -166,7 +164,8 @@ static inline void train(training_run *run, bool resume, const char *const *sett
     if (nmt_config_load(&config, support_path("config.json"), settings, count, &run->error) != NMT_OK) {
         fail_msg("%s", run->error.message);
     }
-    run->status = nmt_train(config, resume, &observer, &run->error);
+    const nmt_train_options options = {.resume = resume, .overwrite = !resume};
+    run->status = nmt_train(config, &options, &observer, &run->error);
     nmt_config_free(config);
 }
 
@@ -218,8 +217,7 @@ static inline void assert_lacks(const char *text, const char *part)
     }
 }
 
-/* ---- log.jsonl
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- log.jsonl -------------------------------------------------------------------------------------------------- */
 
 /* Its lines as an array, each of which must be JSON on its own; the caller's: json_free. */
 static inline json *read_events(void)

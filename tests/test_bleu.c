@@ -7,20 +7,14 @@
 #include <cmocka.h>
 #include <math.h>
 #include <nmt/evaluate.h>
-#include <nmt/io.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "comma_locale.h"
 #include "core/rng.h"
-
-static void assert_near(double actual, double expected, double tolerance)
-{
-    if (!(fabs(actual - expected) <= tolerance)) {
-        fail_msg("expected %.10g, found %.10g", expected, actual);
-    }
-}
+#include "support_texts.h"
 
 static nmt_bleu score(const char *const *hypotheses, const char *const *references, size_t count)
 {
@@ -160,18 +154,18 @@ static void test_matches_agree_with_a_naive_count(void **state)
 {
     (void)state;
     enum { LINES = 200 };
-    static char text[2][LINES][2 * NAIVE_LENGTH + 1];
+    static char lines[2][LINES][2 * NAIVE_LENGTH + 1];
     const char *hypotheses[LINES];
     const char *references[LINES];
     size_t expected[NMT_BLEU_ORDER] = {0};
     rng random = rng_stream(7, "bleu", 0);
     for (size_t i = 0; i < LINES; i++) {
-        const size_t h = random_line(&random, text[0][i]);
-        const size_t r = random_line(&random, text[1][i]);
-        hypotheses[i] = text[0][i];
-        references[i] = text[1][i];
+        const size_t h = random_line(&random, lines[0][i]);
+        const size_t r = random_line(&random, lines[1][i]);
+        hypotheses[i] = lines[0][i];
+        references[i] = lines[1][i];
         for (size_t order = 1; order <= NMT_BLEU_ORDER; order++) {
-            expected[order - 1] += naive_matches(text[0][i], h, text[1][i], r, order);
+            expected[order - 1] += naive_matches(lines[0][i], h, lines[1][i], r, order);
         }
     }
     const nmt_bleu bleu = score(hypotheses, references, LINES);
@@ -179,85 +173,158 @@ static void test_matches_agree_with_a_naive_count(void **state)
     assert_memory_equal(bleu.matches, expected, sizeof expected);
 }
 
-typedef struct text {
-    char **lines;
-    size_t count;
-} text;
-
-static text read_text(const char *path)
-{
-    text all = {0};
-    nmt_error error;
-    nmt_reader *reader;
-    if (nmt_reader_open(&reader, path, &error) != NMT_OK) {
-        fail_msg("%s", error.message);
-    }
-    const char *line;
-    size_t length;
-    while (nmt_reader_next(reader, &line, &length, &error) == NMT_OK && line != NULL) {
-        all.lines = realloc(all.lines, (all.count + 1) * sizeof *all.lines);
-        all.lines[all.count++] = strdup(line);
-    }
-    nmt_reader_close(reader);
-    return all;
-}
-
-static void free_text(text *all)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        free(all->lines[i]);
-    }
-    free(all->lines);
-}
-
-/* One row of scores.tsv: system, BLEU13a, BLEUnone, ... */
-static void check_system(const char *directory, const char *row, const text *references)
-{
-    char system[128];
-    char path[1024];
-    double expected;
-    assert_int_equal(sscanf(row, "%127s %*f %lf", system, &expected), 2);
-    snprintf(path, sizeof path, "%s/%s.txt", directory, system);
-    text hypotheses = read_text(path);
-    assert_int_equal(hypotheses.count, references->count);
-    const nmt_bleu bleu =
-        score((const char *const *)hypotheses.lines, (const char *const *)references->lines, references->count);
-    assert_near(bleu.score, expected, 0.5e-4);
-    free_text(&hypotheses);
-}
-
-/* Outputs of four systems at WMT17 with scores known to four decimals; skipped where the texts are not there. */
 static void test_published_scores(void **state)
 {
     (void)state;
-    const char *shared = getenv("NMT_SHARED_DATA");
-    char directory[512];
-    char path[1024];
-    snprintf(directory, sizeof directory, "%s/bleu", shared != NULL ? shared : "../../shared/data");
-    snprintf(path, sizeof path, "%s/scores.tsv", directory);
-    FILE *scores = fopen(path, "r");
-    if (scores == NULL) {
-        print_message("%s is not there\n", path);
-        skip();
+    check_published_scores(NMT_METRIC_BLEU, 2);
+}
+
+/* BLEU of lines with several references each. */
+static nmt_bleu score_many(const char *const *hypotheses, const char *const *const *references, size_t reference_count,
+                           size_t count)
+{
+    nmt_error error;
+    nmt_evaluation *evaluation;
+    if (nmt_evaluate(&evaluation, NMT_METRIC_BLEU, NULL, hypotheses, references, reference_count, count, &error) !=
+        NMT_OK) {
+        fail_msg("%s", error.message);
     }
-    snprintf(path, sizeof path, "%s/reference.txt", directory);
-    text references = read_text(path);
-    char row[512];
-    size_t systems = 0;
-    assert_non_null(fgets(row, sizeof row, scores)); /* the header */
-    while (fgets(row, sizeof row, scores) != NULL) {
-        check_system(directory, row, &references);
-        systems++;
+    const nmt_bleu bleu = nmt_evaluation_bleu(evaluation);
+    nmt_evaluation_free(evaluation);
+    return bleu;
+}
+
+/* "the" may match twice, for one reference has two, and never three times, though together they have three. */
+static void test_several_references_clip_by_the_most_of_one(void **state)
+{
+    (void)state;
+    const char *hypothesis = "the the the cat";
+    const char *first = "the cat the";
+    const char *second = "a the";
+    const char *const *references[] = {&first, &second};
+    const nmt_bleu bleu = score_many(&hypothesis, references, 2, 1);
+    assert_int_equal(bleu.matches[0], 3);
+    assert_int_equal(bleu.matches[1], 1);
+    assert_int_equal(bleu.totals[0], 4);
+}
+
+/* Lengths 3 and 7 are as far from 5: the shorter one counts; 4 beats 7 for a line of 5; a missing one does not count.
+ */
+static void test_reference_length_is_the_closest(void **state)
+{
+    (void)state;
+    const char *hypotheses[] = {"a b c d e", "a b c d e", "a b c d e"};
+    const char *first[] = {"a b c d e f g", "a b c d e f g", "a b c d e f g"};
+    const char *second[] = {"a b c", "a b c d", NULL};
+    const char *const *references[] = {first, second};
+    assert_int_equal(score_many(hypotheses, references, 2, 1).reference_length, 3);
+    assert_int_equal(score_many(hypotheses + 1, (const char *const *[]){first + 1, second + 1}, 2, 1).reference_length,
+                     4);
+    assert_int_equal(score_many(hypotheses, references, 2, 3).reference_length, 3 + 4 + 7);
+    assert_int_equal(score_many(hypotheses, (const char *const *[]){second, first}, 2, 2).reference_length, 3 + 4);
+}
+
+/* Six words, of which three, one, none and none of the n-grams match: 6, 5, 4 and 3 of them. */
+static void test_smoothing(void **state)
+{
+    (void)state;
+    const char *hypothesis = "a b x c y z";
+    const char *reference = "a b c d e f";
+    const struct {
+        nmt_metric_options options;
+        double precision[NMT_BLEU_ORDER];
+    } cases[] = {
+        {{NMT_SMOOTHING_NONE, 0, false}, {3.0 / 6, 1.0 / 5, 0, 0}},
+        {{NMT_SMOOTHING_EXP, 0, false}, {3.0 / 6, 1.0 / 5, 0.5 / 4, 0.25 / 3}},
+        {{NMT_SMOOTHING_FLOOR, 0, false}, {3.0 / 6, 1.0 / 5, 0.1 / 4, 0.1 / 3}},
+        {{NMT_SMOOTHING_FLOOR, 0.02, false}, {3.0 / 6, 1.0 / 5, 0.02 / 4, 0.02 / 3}},
+        {{NMT_SMOOTHING_ADD_K, 0, false}, {3.0 / 6, 2.0 / 6, 1.0 / 5, 1.0 / 4}},
+        {{NMT_SMOOTHING_ADD_K, 0.5, false}, {3.0 / 6, 1.5 / 5.5, 0.5 / 4.5, 0.5 / 3.5}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const double *p = cases[i].precision;
+        const double expected = 100 * pow(p[0] * p[1] * p[2] * p[3], 0.25);
+        assert_near(score_lines(NMT_METRIC_BLEU, &cases[i].options, &hypothesis, &reference, 1), expected, 1e-10);
     }
-    assert_int_equal(systems, 4);
-    free_text(&references);
-    fclose(scores);
+}
+
+/* Nothing matches: no method makes up a score. Too short for 4-grams: only add-k has a precision for them. */
+static void test_smoothing_of_short_text(void **state)
+{
+    (void)state;
+    const char *hypotheses[] = {"x y z w v", "a b c"};
+    const char *references[] = {"a b c d e", "a b c"};
+    for (int method = NMT_SMOOTHING_NONE; method <= NMT_SMOOTHING_ADD_K; method++) {
+        const nmt_metric_options options = {(nmt_smoothing)method, 0, false};
+        assert_near(score_lines(NMT_METRIC_BLEU, &options, hypotheses, references, 1), 0, 0);
+        assert_near(score_lines(NMT_METRIC_BLEU, &options, hypotheses + 1, references + 1, 1),
+                    method == NMT_SMOOTHING_ADD_K ? 100 : 0, 1e-10);
+    }
+}
+
+static void test_lowercase(void **state)
+{
+    (void)state;
+    const char *hypothesis = "\xc3\x84 DIE \xce\xa9 x";
+    const char *reference = "\xc3\xa4 die \xcf\x89 X";
+    const nmt_metric_options lowercase = {.lowercase = true};
+    assert_near(score_lines(NMT_METRIC_BLEU, NULL, &hypothesis, &reference, 1), 0, 0);
+    assert_near(score_lines(NMT_METRIC_BLEU, &lowercase, &hypothesis, &reference, 1), 100, 1e-10);
+}
+
+static void check_signature(const nmt_metric_options *options, const char *const *const *references, size_t count,
+                            const char *expected)
+{
+    const char *hypotheses[] = {"a", "b"};
+    nmt_error error;
+    nmt_evaluation *evaluation;
+    assert_int_equal(nmt_evaluate(&evaluation, NMT_METRIC_BLEU, options, hypotheses, references, count, 2, &error),
+                     NMT_OK);
+    assert_string_equal(nmt_evaluation_signature(evaluation), expected);
+    nmt_evaluation_free(evaluation);
 }
 
 static void test_signature(void **state)
 {
     (void)state;
-    assert_non_null(strstr(nmt_bleu_signature(), "|tok:none|smooth:none|version:nmt-"));
+    const char *all[] = {"a", "b"};
+    const char *some[] = {"a", NULL};
+    const char *const *references[] = {all, all, some};
+    char directory[] = "/tmp/nmt-locale-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    comma_locale_set(directory); /* where the system has none, the text is checked all the same */
+    check_signature(NULL, references, 1, "nrefs:1|case:mixed|eff:no|tok:none|smooth:none|version:nmt-" NMT_VERSION);
+    check_signature(&(nmt_metric_options){NMT_SMOOTHING_FLOOR, 0, true}, references, 2,
+                    "nrefs:2|case:lc|eff:no|tok:none|smooth:floor[0.10]|version:nmt-" NMT_VERSION);
+    check_signature(&(nmt_metric_options){NMT_SMOOTHING_ADD_K, 0.0625, false}, references, 3,
+                    "nrefs:var|case:mixed|eff:no|tok:none|smooth:add-k[0.0625]|version:nmt-" NMT_VERSION);
+    check_signature(&(nmt_metric_options){NMT_SMOOTHING_EXP, 0, false}, references, 1,
+                    "nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:nmt-" NMT_VERSION);
+    setlocale(LC_ALL, "C");
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_options_out_of_range(void **state)
+{
+    (void)state;
+    const char *line = "a";
+    const char *const *references = &line;
+    const double values[] = {-1, NAN, INFINITY};
+    nmt_error error;
+    nmt_evaluation *evaluation;
+    for (size_t i = 0; i < 3; i++) {
+        const nmt_metric_options options = {NMT_SMOOTHING_FLOOR, values[i], false};
+        assert_int_equal(nmt_evaluate(&evaluation, NMT_METRIC_BLEU, &options, &line, &references, 1, 1, &error),
+                         NMT_INVALID);
+    }
+    assert_int_equal(nmt_evaluate(&evaluation, NMT_METRIC_BLEU, NULL, &line, &references, 0, 1, &error), NMT_INVALID);
+    assert_int_equal(nmt_evaluate(&evaluation, NMT_METRIC_COUNT, NULL, &line, &references, 1, 1, &error), NMT_INVALID);
+    const char *nothing = NULL;
+    assert_int_equal(
+        nmt_evaluate(&evaluation, NMT_METRIC_BLEU, NULL, &line, (const char *const *[]){&nothing}, 1, 1, &error),
+        NMT_INVALID);
 }
 
 int main(void)
@@ -273,7 +340,13 @@ int main(void)
         cmocka_unit_test(test_no_lines_are_an_error),
         cmocka_unit_test(test_matches_agree_with_a_naive_count),
         cmocka_unit_test(test_published_scores),
+        cmocka_unit_test(test_several_references_clip_by_the_most_of_one),
+        cmocka_unit_test(test_reference_length_is_the_closest),
+        cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_smoothing_of_short_text),
+        cmocka_unit_test(test_lowercase),
         cmocka_unit_test(test_signature),
+        cmocka_unit_test(test_options_out_of_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

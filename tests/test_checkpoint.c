@@ -11,10 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/io.h"
 #include "model/checkpoint.h"
+
+/* Under these sanitizers memory is not measured: theirs is many times that of the program. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SHADOW_MEMORY
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHADOW_MEMORY
+#endif
+#endif
 
 static char directory[] = "/tmp/nmt-checkpoint-XXXXXX";
 static char script[4096]; /* tests/check_safetensors.py */
@@ -383,7 +394,7 @@ static void duplicate_tensors_are_refused(void **state)
     assert_non_null(twice);
     snprintf(twice, room, "%.*s,\"%s\":%s}", (int)strlen(header) - 1, header, name, entry);
     write_bytes("bad", strlen(twice), twice, of.data, of.data_size);
-    snprintf(message, sizeof message, ": expected each key once, found \"%s\" again; it stands on line 1 already",
+    snprintf(message, sizeof message, ": expected each key once, found \"%.63s\" again; it stands on line 1 already",
              name);
     nmt_error error = {0};
     nmt_model *model;
@@ -412,8 +423,8 @@ static void wrong_offsets_are_refused(void **state)
         nmt_model *model;
         char message[128];
         assert_int_equal(nmt_model_load(&model, "bad", &error), NMT_INVALID);
-        snprintf(message, sizeof message, "bad: tensor \"%s\": expected data_offsets of %zu bytes, found ", first->name,
-                 bytes);
+        snprintf(message, sizeof message, "bad: tensor \"%.63s\": expected data_offsets of %zu bytes, found ",
+                 first->name, bytes);
         assert_memory_equal(error.message, message, strlen(message));
     }
     parts_free(&of);
@@ -510,7 +521,8 @@ static void wrong_metadata_is_refused(void **state)
          "bad (config): model.attention_size: expected an integer from 1 to 65536, found 0"},
         {"history", "\"{}\"", "bad: __metadata__.history: expected an array, found an object"},
         {"source_vocabulary", "\"[\\\"<unk>\\\",\\\"<s>\\\",\\\"</s>\\\",5]\"",
-         "bad (source_vocabulary): entry 4 of a vocabulary: expected a string, found a number"},
+         "bad (source_vocabulary):1:23: expected a string, found \"5\""},
+        {"source_vocabulary", "\"{}\"", "bad (source_vocabulary):1:1: expected an array of strings, found \"{\""},
     };
     save_good();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -546,6 +558,117 @@ static void a_vocabulary_that_does_not_fit_is_refused(void **state)
     assert_int_equal(nmt_model_load(&model, "bad", &error), NMT_INVALID);
     assert_non_null(strstr(error.message, ": expected shape [4,"));
     assert_non_null(strstr(error.message, ", found [6,"));
+    parts_free(&of);
+}
+
+static size_t peak_memory(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (size_t)usage.ru_maxrss * 1024;
+}
+
+/* Sets a key of the configuration in the metadata. */
+static void edit_config(parts *of, const char *section, const char *key, json *value)
+{
+    json *config, *metadata = json_copy(json_get(of->header, "__metadata__"));
+    const char *text = json_string(json_get(metadata, "config"));
+    assert_int_equal(json_parse(&config, text, strlen(text), "test", NULL), NMT_OK);
+    json *changed = json_copy(json_get(config, section));
+    assert_true(json_add(changed, key, value));
+    assert_true(json_add(config, section, changed));
+    char *printed = json_print(config, false);
+    assert_true(json_add(metadata, "config", json_new_string(printed)));
+    assert_true(json_add(of->header, "__metadata__", metadata));
+    free(printed);
+    json_free(config);
+}
+
+/* Nothing of the size that a header speaks of is asked for before the file is known to be as large. */
+static void a_small_file_cannot_ask_for_much_memory(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"source_embedding", "target_embedding", "encoder_hidden", "decoder_hidden",
+                                       "attention_size"};
+    save_good();
+    parts of = take_apart("good");
+    struct rlimit before, limit;
+    nmt_error error = {0};
+    nmt_model *model;
+    for (size_t i = 0; i < 5; i++) {
+        edit_config(&of, "model", keys[i], json_new_number(65536));
+    }
+    put_together(&of);
+    parts_free(&of);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+#ifndef SHADOW_MEMORY
+    limit.rlim_cur = (rlim_t)8 << 30; /* its 500 GB would not fit, and would be a failure of another kind */
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+#endif
+    assert_int_equal(nmt_model_load(&model, "bad", &error), NMT_INVALID);
+    assert_non_null(strstr(error.message, ": expected shape ["));
+    setrlimit(RLIMIT_AS, &before);
+}
+
+/* Ones cost two bytes of text each, and a hundred as values; words are kept as text. */
+static void a_long_header_is_bounded(void **state)
+{
+    (void)state;
+    enum { ONES = 12000000, WORDS = 3000000 };
+    static char text[8 + 3 * ONES];
+    nmt_error error = {0};
+    nmt_model *model;
+    size_t length = (size_t)sprintf(text, "{\"a\":[1");
+    for (size_t i = 0; i < ONES; i++, length += 2) {
+        memcpy(text + length, ",1", 2);
+    }
+    memcpy(text + length, "]}", 3);
+    write_bytes("bad", length + 2, text, "", 0);
+    const size_t peak = peak_memory();
+    assert_refused_as(NMT_INVALID, "bad (header):1:2097155: expected at most 1048576 values, found more");
+    save_good();
+    parts of = take_apart("good");
+    length = (size_t)sprintf(text, "[\"<unk>\",\"<s>\",\"</s>\"");
+    for (size_t i = 0; i < WORDS; i++) {
+        length += (size_t)sprintf(text + length, ",\"%zx\"", i);
+    }
+    memcpy(text + length, "]", 2);
+    json *metadata = json_copy(json_get(of.header, "__metadata__"));
+    assert_true(json_add(metadata, "source_vocabulary", json_new_string(text)));
+    assert_true(json_add(of.header, "__metadata__", metadata));
+    put_together(&of);
+    parts_free(&of);
+    assert_int_equal(nmt_model_load(&model, "bad", &error), NMT_INVALID);
+    assert_non_null(strstr(error.message, ": expected shape [3000003,"));
+#ifndef SHADOW_MEMORY
+    assert_true(peak_memory() - peak < 12 * length);
+#endif
+}
+
+/* Paths of the text that a model was trained on are in it, and stay text; a pipe is not waited for. */
+static void names_in_a_model_are_not_paths(void **state)
+{
+    (void)state;
+    save_good();
+    parts of = take_apart("good");
+    nmt_error error = {0};
+    nmt_model *model;
+    assert_int_equal(mkfifo("pipe", 0666), 0);
+    edit_config(&of, "data", "train_source", json_new_string("pipe"));
+    edit_config(&of, "data", "train_target", json_new_string("pipe"));
+    edit_config(&of, "vocabulary", "source_file", json_new_string("pipe"));
+    edit_config(&of, "vocabulary", "target_file", json_new_string("pipe"));
+    edit_config(&of, "output", "directory", json_new_string("made"));
+    put_together(&of);
+    if (nmt_model_load(&model, "bad", &error) != NMT_OK) {
+        fail_msg("%s", error.message);
+    }
+    nmt_model_free(model);
+    assert_int_equal(access("made", F_OK), -1);
+    assert_int_equal(nmt_model_load(&model, "pipe", &error), NMT_INVALID);
+    assert_string_equal(error.message, "pipe: expected a regular file");
+    assert_int_equal(unlink("pipe"), 0);
     parts_free(&of);
 }
 
@@ -631,6 +754,9 @@ int main(void)
         cmocka_unit_test(numbers_that_are_not_finite_are_refused),
         cmocka_unit_test(wrong_metadata_is_refused),
         cmocka_unit_test(a_vocabulary_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_small_file_cannot_ask_for_much_memory),
+        cmocka_unit_test(a_long_header_is_bounded),
+        cmocka_unit_test(names_in_a_model_are_not_paths),
         cmocka_unit_test(files_that_cannot_be_read_or_written_are_named),
         cmocka_unit_test(a_state_reads_back),
     };

@@ -51,6 +51,7 @@ static void lay_out(decoder_case *c, arena *space, decoder_workspace *work, size
     arena_measure(space);
     decoder_layout(&c->layer, work, space, &c->pairs.source, rows, SENTENCES, with_gradient);
     support_ok(arena_reserve(space, "the test", &error), &error);
+    memset(space->base, 0xff, space->capacity); /* NaN: nobody may count on zeros */
     decoder_layout(&c->layer, work, space, &c->pairs.source, rows, SENTENCES, with_gradient);
 }
 

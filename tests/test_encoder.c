@@ -39,6 +39,7 @@ static void setup(encoder_case *c, gru_reset reset, size_t first, size_t count)
     arena_measure(&c->space);
     encoder_layout(&c->layer, &c->work, &c->space, &c->source, 1);
     assert_int_equal(arena_reserve(&c->space, "the test", &error), NMT_OK);
+    memset(c->space.base, 0xff, c->space.capacity); /* NaN: nobody may count on zeros */
     encoder_layout(&c->layer, &c->work, &c->space, &c->source, 1);
     c->theta = normal_reals(c->table.size, 0.5, 1);
     c->dtheta = nan_reals(c->table.size);

@@ -228,7 +228,7 @@ static void the_float_library_works_beside_it(void **state)
     nmt_gradcheck_clear(&report);
     const char *const *settings = SETTINGS(setting, "training.epochs=1");
     assert_int_equal(nmt_config_load(&config, support_path("config.json"), settings, 2, &error), NMT_OK);
-    if (nmt_train(config, false, NULL, &error) != NMT_OK) {
+    if (nmt_train(config, NULL, NULL, &error) != NMT_OK) {
         fail_msg("%s", error.message);
     }
     nmt_config_free(config);

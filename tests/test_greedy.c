@@ -12,7 +12,7 @@
 
 #include "core/memory.h"
 #include "decode/greedy.h"
-#include "decode/log_sum_exp.h"
+#include "ops/log_sum_exp.h"
 #include "support_reals.h"
 
 enum { V = 7, SENTENCES = 3, STEPS = 40, WIDTH = 8 };
@@ -167,7 +167,7 @@ static void open_search(fixture *it)
     it->model.architecture = &it->played;
     assert_int_equal(vocabulary_from_words(&it->model.target_words, words, V, "words", &it->error), NMT_OK);
     assert_int_equal(sequences_set(&it->sources, sides, source_length, SENTENCES, &it->error), NMT_OK);
-    it->options = (search_options){.max_length_ratio = 2, .max_length_extra = 3, .alpha = true};
+    it->options = (search_options){.max_length_ratio = 2, .max_length_extra = 3, .beam = 1, .nbest = 1, .alpha = true};
 }
 
 static nmt_status run_search(fixture *it)

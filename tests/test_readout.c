@@ -35,6 +35,7 @@ static void setup(readout_case *c, size_t rows, double smoothing)
     arena_measure(&c->space);
     readout_layout(&c->layer, &c->work, &c->space, rows, 1);
     assert_int_equal(arena_reserve(&c->space, "the test", &error), NMT_OK);
+    memset(c->space.base, 0xff, c->space.capacity); /* NaN: nobody may count on zeros */
     readout_layout(&c->layer, &c->work, &c->space, rows, 1);
     c->work.key = 77;
     c->theta = normal_reals(c->table.size, 0.5, 1);

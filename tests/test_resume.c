@@ -8,8 +8,7 @@
 
 #include "support_training.h"
 
-/* ---- resumed = uninterrupted
- * ----------------------------------------------------------------------------------------- */
+/* ---- resumed = uninterrupted ------------------------------------------------------------------------------------ */
 
 typedef struct outcome {
     file_bytes model, state;
@@ -143,6 +142,42 @@ static void stopped_more_than_once(void **state)
     free_outcome(&whole);
 }
 
+/* What a process leaves that is killed behind update 6: files as the validation behind update 4 wrote them. */
+static bool keep_state(void *context)
+{
+    training_run *run = context;
+    if (run->updates == 6) {
+        const file_bytes last = read_bytes(run_path("last.state"));
+        assert_non_null(last.bytes);
+        support_write_bytes("killed.state", last.bytes, last.length);
+        free(last.bytes);
+        assert_int_equal(count_events(), 1);
+    }
+    return false;
+}
+
+static void a_killed_run_goes_on_from_its_last_validation(void **state)
+{
+    (void)state;
+    training_run run = {0};
+    nmt_config *config;
+    const nmt_train_observer observer = {&run, on_log, on_progress, keep_state};
+    assert_int_equal(nmt_config_load(&config, support_path("config.json"), NULL, 0, &run.error), NMT_OK);
+    remove_run();
+    assert_int_equal(nmt_train(config, NULL, &observer, &run.error), NMT_OK);
+    nmt_config_free(config);
+    outcome whole = read_outcome();
+    assert_int_equal(rename(support_path("killed.state"), run_path("last.state")), 0);
+    run = (training_run){0};
+    train(&run, true, SETTINGS(NULL));
+    assert_trained(&run);
+    assert_int_equal(run.updates, 8);
+    whole.events = count_events();
+    assert_same_outcome(&whole, 4);
+    free_outcome(&whole);
+    end_run(&run);
+}
+
 static void a_finished_run_stays_as_it_is(void **state)
 {
     (void)state;
@@ -155,6 +190,7 @@ static void a_finished_run_stays_as_it_is(void **state)
     free_outcome(&whole);
 }
 
+/* Two epochs of four updates, bounded by either. */
 static void more_epochs_may_be_added(void **state)
 {
     (void)state;
@@ -162,10 +198,13 @@ static void more_epochs_may_be_added(void **state)
     train_anew(&run, SETTINGS("training.epochs=4"));
     end_run(&run);
     outcome whole = read_outcome();
-    train_anew(&run, SETTINGS("training.epochs=2"));
-    end_run(&run);
-    go_on(SETTINGS("training.epochs=4"));
-    assert_same_outcome(&whole, 8);
+    static const char *const bounds[] = {"training.epochs=2", "training.max_updates=8"};
+    for (size_t i = 0; i < 2; i++) {
+        train_anew(&run, SETTINGS(bounds[i], i == 0 ? NULL : "training.epochs=4"));
+        end_run(&run);
+        go_on(SETTINGS("training.epochs=4"));
+        assert_same_outcome(&whole, 8);
+    }
     free_outcome(&whole);
 }
 
@@ -199,8 +238,7 @@ static void the_log_says_where_a_run_was_resumed(void **state)
     end_run(&run);
 }
 
-/* ---- what is refused
- * ------------------------------------------------------------------------------------------------- */
+/* ---- what is refused -------------------------------------------------------------------------------------------- */
 
 /* Resuming fails, says each of `parts`, and leaves everything as it was. */
 static void check_refusal(nmt_status status, const char *const *settings, const char *const *parts)
@@ -340,6 +378,7 @@ int main(void)
         cmocka_unit_test_teardown(with_momentum_and_without_validation, remove_run_after),
         cmocka_unit_test_teardown(with_an_end_by_patience, remove_run_after),
         cmocka_unit_test_teardown(stopped_more_than_once, remove_run_after),
+        cmocka_unit_test_teardown(a_killed_run_goes_on_from_its_last_validation, remove_run_after),
         cmocka_unit_test_teardown(a_finished_run_stays_as_it_is, remove_run_after),
         cmocka_unit_test_teardown(more_epochs_may_be_added, remove_run_after),
         cmocka_unit_test_teardown(fewer_epochs_end_the_run, remove_run_after),

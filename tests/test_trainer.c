@@ -23,6 +23,16 @@ static const char *unknown_validation(void)
     return setting;
 }
 
+/* Validation on the training text. */
+static const char *const *training_text_held_out(void)
+{
+    static char settings[2][600];
+    static const char *const list[] = {settings[0], settings[1]};
+    snprintf(settings[0], sizeof settings[0], "data.validation_source=%s", support_path("train.src"));
+    snprintf(settings[1], sizeof settings[1], "data.validation_target=%s", support_path("train.tgt"));
+    return list;
+}
+
 static nmt_model *load_model(void)
 {
     nmt_model *model;
@@ -33,16 +43,18 @@ static nmt_model *load_model(void)
     return model;
 }
 
-/* ---- the result
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the result ------------------------------------------------------------------------------------------------- */
 
 static void training_learns_the_text(void **state)
 {
     (void)state;
     training_run run;
-    train_anew(&run, SETTINGS("training.epochs=60", "training.batch_size=10", "training.learning_rate=0.05"));
+    const char *const *text = training_text_held_out();
+    train_anew(&run, SETTINGS("training.epochs=60", "training.batch_size=10", "training.learning_rate=0.05",
+                              "validation.bleu=true", text[0], text[1]));
     assert_true(event_number(0, "train_loss") > 1.5);
     assert_true(event_number(59, "train_loss") < 0.1);
+    assert_near(event_number(59, "validation_bleu"), 100, 1e-9);
     assert_int_equal(count_events(), 60);
     end_run(&run);
     nmt_model *model = load_model();
@@ -120,7 +132,7 @@ static void a_run_needs_no_observer(void **state)
     for (int empty = 0; empty < 2; empty++) {
         remove_run();
         assert_int_equal(nmt_config_load(&config, support_path("config.json"), NULL, 0, &error), NMT_OK);
-        assert_int_equal(nmt_train(config, false, empty ? &(nmt_train_observer){0} : NULL, &error), NMT_OK);
+        assert_int_equal(nmt_train(config, NULL, empty ? &(nmt_train_observer){0} : NULL, &error), NMT_OK);
         nmt_config_free(config);
         file_bytes again = read_bytes(run_path("model.safetensors"));
         assert_true(same_bytes(model, again));
@@ -129,8 +141,7 @@ static void a_run_needs_no_observer(void **state)
     free(model.bytes);
 }
 
-/* ---- updates
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- updates ---------------------------------------------------------------------------------------------------- */
 
 static void progress_tells_every_update(void **state)
 {
@@ -147,6 +158,27 @@ static void progress_tells_every_update(void **state)
         assert_true(p->loss > 0 && p->loss < 5 && p->gradient_norm > 0 && p->tokens_per_second > 0);
         assert_true(p->seconds_left >= 0);
     }
+    end_run(&run);
+}
+
+/* The text makes four updates an epoch: two epochs and a half, the half of which is validated too. */
+static void a_run_ends_with_its_last_update(void **state)
+{
+    (void)state;
+    training_run run;
+    train_anew(&run, SETTINGS("training.max_updates=10", "training.epochs=5"));
+    assert_int_equal(run.updates, 10);
+    assert_true(run.progress[0].updates == 10);
+    assert_int_equal(count_events(), 3);
+    assert_true(event_number(2, "update") == 10 && event_number(2, "epoch") == 3);
+    end_run(&run);
+    train_anew(&run, SETTINGS("training.max_updates=4", "training.epochs=5")); /* where an epoch ends */
+    assert_int_equal(run.updates, 4);
+    assert_int_equal(count_events(), 1);
+    end_run(&run);
+    train_anew(&run, SETTINGS("training.max_updates=100", "training.epochs=2"));
+    assert_int_equal(run.updates, 8);
+    assert_true(run.progress[0].updates == 8);
     end_run(&run);
 }
 
@@ -233,8 +265,36 @@ static void an_update_moves_by_the_clipped_gradient(void **state)
     free(start);
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------------------------------------ */
+/* Steps too small to move anything, and batches that are all the text in its order: only dropout tells them apart. */
+static void dropout_draws_anew_for_each_update(void **state)
+{
+    (void)state;
+    training_run run;
+    for (int dropped = 0; dropped < 2; dropped++) {
+        train_anew(&run, SETTINGS("training.optimizer=sgd", "training.learning_rate=1e-30", "training.batch_size=10",
+                                  "training.shuffle=false", dropped ? "dropout.embedding=0.5" : "dropout.embedding=0"));
+        for (size_t i = 1; i < 3; i++) {
+            const double norm = run.progress[i].gradient_norm, before = run.progress[i - 1].gradient_norm;
+            assert_true(dropped ? fabs(norm - before) > 1e-3 * norm : norm == before);
+        }
+        end_run(&run);
+    }
+}
+
+/* ---- validation ------------------------------------------------------------------------------------------------- */
+
+/* As the training loss, which on the same text with the same parameters is the same number. */
+static void validation_loss_is_in_nats_per_target_token(void **state)
+{
+    (void)state;
+    training_run run;
+    const char *const *text = training_text_held_out();
+    train_anew(&run, SETTINGS("training.optimizer=sgd", "training.learning_rate=1e-30", "training.epochs=1",
+                              "validation.batch_size=4", "initialization.scale=1", text[0], text[1]));
+    const double loss = event_number(0, "train_loss");
+    assert_near(event_number(0, "validation_loss"), loss, 1e-5 * loss);
+    end_run(&run);
+}
 
 static void each_validation_is_an_event(void **state)
 {
@@ -242,16 +302,20 @@ static void each_validation_is_an_event(void **state)
     training_run run;
     train_anew(&run, SETTINGS("validation.every=5", "validation.bleu=true"));
     static const double updates[] = {5, 10, 12}, epochs[] = {2, 3, 3};
+    double tokens = 0;
     assert_int_equal(count_events(), 3);
     for (size_t i = 0; i < 3; i++) {
         assert_true(event_number(i, "update") == updates[i]);
         assert_true(event_number(i, "epoch") == epochs[i]);
         assert_true(event_number(i, "train_loss") > 0);
-        assert_true(event_number(i, "seconds") >= 0);
+        assert_true(event_number(i, "update_seconds") > 0);
+        assert_true(event_number(i, "seconds") >= event_number(i, "update_seconds"));
+        tokens += event_number(i, "update_tokens");
         const double loss = event_number(i, "validation_loss");
         assert_near(event_number(i, "validation_perplexity"), exp(loss), 1e-9 * exp(loss));
         assert_in_range((int)event_number(i, "validation_bleu"), 0, 100);
     }
+    assert_true(tokens == 99); /* with </s>, in all three epochs */
     assert_contains(run.log, "epoch 2, update 5: training loss ");
     assert_contains(run.log, "epoch 3, update 12: training loss ");
     end_run(&run);
@@ -345,8 +409,7 @@ static void without_validation_the_last_model_is_kept(void **state)
     nmt_model_free(model);
 }
 
-/* ---- the log
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the log ---------------------------------------------------------------------------------------------------- */
 
 static void what_is_left_out_is_counted(void **state)
 {
@@ -423,8 +486,7 @@ static void a_new_run_starts_a_new_log(void **state)
     end_run(&run);
 }
 
-/* ---- errors
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------------------------------------------------- */
 
 static void a_start_that_fails_leaves_the_log_of_the_run_before(void **state)
 {
@@ -504,13 +566,12 @@ static void a_configuration_without_text_is_an_error(void **state)
     assert_int_equal(json_parse(&object, "{}", 2, "x", &error), NMT_OK);
     assert_int_equal(config_from_json(&config, object, "x", &error), NMT_OK);
     json_free(object);
-    assert_int_equal(nmt_train(config, false, NULL, &error), NMT_INVALID);
+    assert_int_equal(nmt_train(config, NULL, NULL, &error), NMT_INVALID);
     assert_contains(error.message, "data.train_source");
     nmt_config_free(config);
 }
 
-/* ---- numbers that are not finite
- * -------------------------------------------------------------------------------------- */
+/* ---- numbers that are not finite -------------------------------------------------------------------------------- */
 
 /* A run's files before it fails, which it must leave as they are. */
 typedef struct good_files {
@@ -642,6 +703,70 @@ static void many_lines_are_cut_short(void **state)
     end_run(&run);
 }
 
+/* The batch of target word 5 is left out in each epoch; the others go on being learned, and that again after a stop. */
+static void a_batch_that_is_not_finite_can_be_left_out(void **state)
+{
+    (void)state;
+    training_run run;
+    const char *const *settings = SETTINGS("training.optimizer=sgd", "training.shuffle=false", "training.pool=1",
+                                           "training.skip_not_finite=true", no_validation[0], no_validation[1]);
+    const char *const *first = SETTINGS("training.optimizer=sgd", "training.shuffle=false", "training.pool=1",
+                                        "training.skip_not_finite=true", no_validation[0], no_validation[1],
+                                        "training.epochs=1");
+    train_anew(&run, first);
+    assert_true(event_number(0, "skipped_batches") == 0);
+    end_run(&run);
+    poison_word("t5");
+    file_bytes poisoned = read_bytes(run_path("last.state"));
+    train(&run, true, settings);
+    assert_trained(&run);
+    assert_int_equal(run.updates, 6);
+    assert_contains(run.log, "update 6: left out a batch, the 1. of this run: NaN or infinity in the loss; lines of ");
+    assert_contains(run.log, "update 9: left out a batch, the 2. of this run: ");
+    assert_true(event_number(1, "skipped_batches") == 1);
+    assert_true(event_number(2, "skipped_batches") == 2);
+    assert_true(event_number(2, "update") == 10);
+    assert_true(isfinite(event_number(2, "train_loss")));
+    end_run(&run);
+    good_files whole = remember_files();
+    for (uint64_t stop = 1; stop <= 6; stop++) {
+        support_write_bytes("run/last.state", poisoned.bytes, poisoned.length);
+        run.stop_after = stop;
+        train(&run, true, settings);
+        assert_fails(&run, NMT_INTERRUPTED);
+        end_run(&run);
+        train(&run, true, settings);
+        assert_trained(&run);
+        end_run(&run);
+        good_files again = remember_files();
+        assert_true(same_bytes(whole.model, again.model));
+        assert_true(same_bytes(whole.state, again.state));
+        free(again.model.bytes);
+        free(again.state.bytes);
+    }
+    free(whole.model.bytes);
+    free(whole.state.bytes);
+    free(poisoned.bytes);
+}
+
+/* Leaving out whole epochs is no training: the run ends as it would without the option. */
+static void leaving_out_everything_is_an_error(void **state)
+{
+    (void)state;
+    training_run run;
+    train_anew(&run, SETTINGS("training.optimizer=sgd", "training.epochs=1", "training.skip_not_finite=true"));
+    end_run(&run);
+    nmt_model *model = load_model();
+    poison_state(model, &(poison){NULL, 0, 0, 1, 3e38, 0}, 1);
+    nmt_model_free(model);
+    go_on_to_fail(&run, SETTINGS("training.optimizer=sgd", "training.epochs=9", "training.skip_not_finite=true"));
+    assert_int_equal(run.updates, 0);
+    assert_contains(run.log, "left out a batch, the 3. of this run");
+    assert_lacks(run.log, "left out a batch, the 4. of this run");
+    assert_contains(run.error.message, "update 5: expected finite numbers");
+    end_run(&run);
+}
+
 /* The first column of the encoder's input reads zeros, so that its weights do not show in the loss. */
 static void a_gradient_that_is_not_finite_names_its_tensor(void **state)
 {
@@ -761,9 +886,12 @@ int main(void)
         cmocka_unit_test_teardown(threads_change_rounding_at_the_most, remove_run_after),
         cmocka_unit_test_teardown(a_run_needs_no_observer, remove_run_after),
         cmocka_unit_test_teardown(progress_tells_every_update, remove_run_after),
+        cmocka_unit_test_teardown(a_run_ends_with_its_last_update, remove_run_after),
         cmocka_unit_test_teardown(batches_are_counted_in_sentences_or_tokens, remove_run_after),
         cmocka_unit_test_teardown(the_loss_is_normalised_as_the_log_says, remove_run_after),
         cmocka_unit_test_teardown(an_update_moves_by_the_clipped_gradient, remove_run_after),
+        cmocka_unit_test_teardown(dropout_draws_anew_for_each_update, remove_run_after),
+        cmocka_unit_test_teardown(validation_loss_is_in_nats_per_target_token, remove_run_after),
         cmocka_unit_test_teardown(each_validation_is_an_event, remove_run_after),
         cmocka_unit_test_teardown(the_model_carries_its_history, remove_run_after),
         cmocka_unit_test_teardown(the_best_model_is_kept, remove_run_after),
@@ -782,6 +910,8 @@ int main(void)
         cmocka_unit_test_teardown(a_configuration_without_text_is_an_error, remove_run_after),
         cmocka_unit_test_teardown(a_loss_that_is_not_finite_names_update_and_lines, remove_run_after),
         cmocka_unit_test_teardown(many_lines_are_cut_short, remove_run_after),
+        cmocka_unit_test_teardown(a_batch_that_is_not_finite_can_be_left_out, remove_run_after),
+        cmocka_unit_test_teardown(leaving_out_everything_is_an_error, remove_run_after),
         cmocka_unit_test_teardown(a_gradient_that_is_not_finite_names_its_tensor, remove_run_after),
         cmocka_unit_test_teardown(parameters_that_are_not_finite_reach_no_file, remove_run_after),
         cmocka_unit_test_teardown(a_validation_loss_that_is_not_finite_is_named, remove_run_after),

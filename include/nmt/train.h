@@ -33,15 +33,22 @@ typedef struct nmt_train_observer {
     bool (*should_stop)(void *context);                                 /**< asked after every update: true saves and stops */
 } nmt_train_observer;
 
+/** What to do with a run that the output directory holds already. By default it is an error: nothing is overwritten. */
+typedef struct nmt_train_options {
+    bool resume;    /**< go on from its state, and end with the bytes of an uninterrupted run */
+    bool overwrite; /**< start anew: its state is removed first, its model stays until there is a new one */
+} nmt_train_options;
+
 /**
  * Trains as `config` says and writes `model.safetensors` (the best model by the configured metric),
  * `last.state` (what a resumed run needs) and `log.jsonl` into the configured output directory.
- * With `resume`, goes on from the state in that directory and ends with the bytes of an uninterrupted run.
- * Returns NMT_INTERRUPTED after saving when the observer asked to stop, NMT_NOT_FINITE when loss or gradient was
- * NaN or infinite (the last good model stays as it is).
+ * `options` and `observer` may be NULL.
+ * Returns NMT_INVALID when another run, which is named, is using that directory, or when it holds a model or a state
+ * and neither option is set; NMT_INTERRUPTED after saving when the observer asked to stop; NMT_NOT_FINITE when loss or
+ * gradient was NaN or infinite (the last good model stays as it is).
  */
-NMT_API nmt_status nmt_train(const nmt_config *config, bool resume, const nmt_train_observer *observer,
-                             nmt_error *error);
+NMT_API nmt_status nmt_train(const nmt_config *config, const nmt_train_options *options,
+                             const nmt_train_observer *observer, nmt_error *error);
 
 #ifdef __cplusplus
 }

@@ -20,29 +20,73 @@ typedef struct nmt_alignment {
     float *weights;                    /**< [target_count][source_count], each row sums to 1 */
 } nmt_alignment;
 
-/** A translation that its length limit cut off has no `</s>`: neither its probability nor, in the alignment, its row. */
+/** A translation that its length limit cut off has no `</s>`: neither its probability nor, in the alignment, its row.
+ */
 typedef struct nmt_translation {
-    char *text;              /**< tokens joined by one space; empty for an empty line */
-    double log_probability;  /**< natural logarithm, summed over tokens and `</s>` */
-    nmt_alignment alignment; /**< all zero where it was not asked for or the line was empty */
+    char *text;                      /**< tokens joined by one space; empty for an empty line */
+    double log_probability;          /**< natural logarithm, summed over tokens and `</s>` */
+    double score;                    /**< what the search ranks by: see nmt_translate_options */
+    size_t token_count;              /**< T: tokens with `</s>`; 0 for an empty line */
+    double *token_log_probabilities; /**< [token_count] */
+    nmt_alignment alignment;         /**< all zero where it was not asked for or the line was empty */
 } nmt_translation;
 
+/** What a log probability is divided by, for a translation of T tokens, `</s>` among them. */
+typedef enum nmt_length_penalty {
+    NMT_LENGTH_AVERAGE, /**< T */
+    NMT_LENGTH_WU,      /**< ((5 + T) / 6)^length_alpha (Wu et al. 2016) */
+    NMT_LENGTH_NONE     /**< 1 */
+} nmt_length_penalty;
+
+/** What `<unk>` is replaced by: words of the source and their translations, read from a file. */
+typedef struct nmt_lexicon nmt_lexicon;
+
+/**
+ * Reads lines of a source token, a tab and its translation, which is one token as well; `path` NULL reads standard
+ * input. On success `*lexicon` is owned by the caller: nmt_lexicon_free. Errors: NMT_IO; NMT_INVALID with path and
+ * line for a line of another form and for a source token that was there before.
+ */
+NMT_API nmt_status nmt_lexicon_load(nmt_lexicon **lexicon, const char *path, nmt_error *error);
+
+NMT_API void nmt_lexicon_free(nmt_lexicon *lexicon);
+
+/**
+ * A beam of `beam` hypotheses looks for the translations of highest
+ *
+ *     score = log p / penalty(T) + length_bonus * T
+ *
+ * where one that ended always comes before one that its length limit cut off. A beam of 1 is greedy search: it takes
+ * the most probable token of each step. A sentence is done when nothing unfinished can score more than what is found.
+ */
 typedef struct nmt_translate_options {
     size_t batch_size;       /**< sentences decoded together; 0 means 64. Changes no result. */
     double max_length_ratio; /**< target tokens per source token at the most; 0 means 3 */
     size_t max_length_extra; /**< added to that bound; 0 means 10 */
-    bool alignment;          /**< fill nmt_translation.alignment */
+    size_t min_length;       /**< target tokens before `</s>` may come, where anything else may */
+    size_t beam;             /**< hypotheses extended together, up to NMT_BEAM_LIMIT; 0 means 1: greedy */
+    size_t nbest;            /**< translations for each line, up to `beam`; 0 means 1 */
+    nmt_length_penalty length_penalty;
+    double length_alpha;    /**< of NMT_LENGTH_WU, 0 to 10 */
+    double length_bonus;    /**< nats a token, -100 to 100 */
+    size_t no_repeat_ngram; /**< no n-gram of so many target tokens comes twice in a translation; 0: any may */
+    bool ban_unknown;       /**< never choose `<unk>` */
+    bool replace_unknown;   /**< write for `<unk>` the source token with the most attention, as it stands in the text */
+    const nmt_lexicon *lexicon; /**< with replace_unknown: what to write for the source tokens in it; NULL: none */
+    bool alignment;             /**< fill nmt_translation.alignment */
 } nmt_translate_options;
 
+enum { NMT_BEAM_LIMIT = 1024 };
+
 /**
- * Translates `count` lines greedily. `translations` is an array of `count`, overwritten; on success the caller owns
- * what it holds: nmt_translation_clear for each. On failure nothing is owned. `options` NULL means all defaults.
+ * Translates `count` lines. `translations` is an array of `count` times `nbest`, overwritten: line i has
+ * translations[i * nbest] and on, the best first; where there are fewer (an empty line has one), `text` is NULL. On
+ * success the caller owns what it holds: nmt_translation_clear for each. On failure nothing is owned. `options` NULL
+ * means all defaults.
  * Errors: NMT_INVALID for a line that is not UTF-8, NMT_NOT_FINITE where the model gives NaN or infinity (the message
- * names the line by its 1-based number in this call); NMT_INVALID for a ratio that is negative or not finite.
+ * names the line by its 1-based number in this call); NMT_INVALID for an option out of its range.
  */
 NMT_API nmt_status nmt_translate(nmt_model *model, const char *const *lines, size_t count,
-                                 const nmt_translate_options *options, nmt_translation *translations,
-                                 nmt_error *error);
+                                 const nmt_translate_options *options, nmt_translation *translations, nmt_error *error);
 
 NMT_API void nmt_translation_clear(nmt_translation *translation);
 

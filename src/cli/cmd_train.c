@@ -14,7 +14,7 @@ typedef struct train_options {
     text_list settings;
     const char *output;
     uint64_t threads, seed;
-    bool resume, quiet, help_config;
+    bool resume, overwrite, quiet, help_config;
 } train_options;
 
 static const uint64_t unset = UINT64_MAX; /* of --threads and --seed: a number that cannot be typed */
@@ -48,6 +48,10 @@ static bool parse(train_options *chosen, int argc, char **argv, int *status)
          .kind = OPTION_FLAG,
          .value = &chosen->resume,
          .help = "go on from the state in the output directory"},
+        {.name = "overwrite",
+         .kind = OPTION_FLAG,
+         .value = &chosen->overwrite,
+         .help = "start anew where the output directory holds a run already"},
         {.name = "quiet", .kind = OPTION_FLAG, .value = &chosen->quiet, .help = "no log and no progress, only errors"},
         {.name = "help-config",
          .kind = OPTION_FLAG,
@@ -72,6 +76,8 @@ static bool parse(train_options *chosen, int argc, char **argv, int *status)
     }
     if (chosen->config == NULL && !chosen->help_config) {
         *status = options_misuse(&line, "the CONFIG file is missing");
+    } else if (chosen->resume && chosen->overwrite) {
+        *status = options_misuse(&line, "--resume and --overwrite exclude each other");
     }
     for (size_t i = 0; i < chosen->settings.count && *status == 0; i++) {
         *status = options_check_setting(&line, chosen->settings.items[i]);
@@ -156,7 +162,8 @@ static int train(train_options *chosen)
         progress_begin(&shown, chosen->quiet);
         signals_catch();
         const nmt_train_observer observer = {&shown, progress_log, progress_update, should_stop};
-        status = nmt_train(config, chosen->resume, &observer, &error);
+        const nmt_train_options options = {.resume = chosen->resume, .overwrite = chosen->overwrite};
+        status = nmt_train(config, &options, &observer, &error);
         progress_end(&shown);
     }
     nmt_config_free(config);

@@ -1,10 +1,8 @@
 #include "cli/command.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/message.h"
 #include "cli/signals.h"
@@ -42,19 +40,11 @@ const char *command_input_name(const char *path)
     return command_path(path) == NULL ? "standard input" : path;
 }
 
-static size_t processors(void)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-        return (size_t)CPU_COUNT(&allowed);
-    }
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (size_t)online : 1;
-}
-
 nmt_status command_threads(uint64_t threads, nmt_error *error)
 {
-    return nmt_set_threads(threads > 0 ? (size_t)threads : processors(), error);
+    nmt_system system;
+    nmt_system_report(&system);
+    return nmt_set_threads(threads > 0 ? (size_t)threads : system.processors, error);
 }
 
 nmt_status command_no_memory(nmt_error *error)

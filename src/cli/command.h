@@ -19,6 +19,7 @@ int cmd_train(int argc, char **argv);
 int cmd_translate(int argc, char **argv);
 int cmd_align(int argc, char **argv);
 int cmd_evaluate(int argc, char **argv);
+int cmd_links(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_gradcheck(int argc, char **argv);
 

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/kernels.h"
 #include "cli/message.h"
 #include "cli/signals.h"
+#include "cli/standard_files.h"
 #include "cli/suggest.h"
 
 static const command commands[] = {
@@ -12,7 +14,8 @@ static const command commands[] = {
     {"translate", "translate text, line by line", cmd_translate},
     {"align", "attention weights over given sentence pairs", cmd_align},
     {"evaluate", "score translations against references", cmd_evaluate},
-    {"info", "what a model file holds", cmd_info},
+    {"links", "join word alignments, measure them against gold links", cmd_links},
+    {"info", "what a model file holds, or what the machine can do", cmd_info},
     {"gradcheck", "check every gradient of a configured model", cmd_gradcheck},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -26,7 +29,8 @@ static void write_usage(FILE *file)
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         fprintf(file, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
-    fputs("\n`nmt COMMAND --help` explains a command, `nmt --version` tells the version and what it was built with.\n\n"
+    fputs("\n`nmt COMMAND --help` explains a command, `nmt --version` tells the version and what it was built with.\n"
+          "`nmt --blas-core CORE COMMAND` is `nmt COMMAND --blas-core CORE`.\n\n"
           "Results go to standard output, everything else to standard error. Exit status: 0 success, 1 failure,\n"
           "2 misuse of the command line, 128 + n ended by signal n (141: the reader of the output went away).\n",
           file);
@@ -90,9 +94,25 @@ static int help(int argc, char **argv)
     return chosen->run(1, (char *[]){option, NULL});
 }
 
+/* `nmt --blas-core CORE COMMAND ...` becomes `nmt COMMAND --blas-core CORE ...`: the option is one of each command. */
+static void move_behind_command(int argc, char **argv)
+{
+    static const char name[] = "--blas-core";
+    const char *rest = argc > 1 && strncmp(argv[1], name, strlen(name)) == 0 ? argv[1] + strlen(name) : "?";
+    const int words = *rest == '=' ? 1 : *rest == '\0' ? 2 : 0;
+    if (words > 0 && argc > 1 + words && find_command(argv[1 + words]) != NULL) {
+        char *const command_name = argv[1 + words];
+        memmove(&argv[2], &argv[1], (size_t)words * sizeof *argv);
+        argv[1] = command_name;
+    }
+}
+
 int main(int argc, char **argv)
 {
+    standard_files_fill();
     signals_note_closed_pipe();
+    move_behind_command(argc, argv);
+    kernels_remember_arguments(argv);
     if (argc < 2) {
         message(NULL, "a command is missing (see nmt --help)");
         return EXIT_MISUSE;

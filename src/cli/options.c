@@ -8,15 +8,20 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/kernels.h"
 #include "cli/message.h"
 #include "cli/suggest.h"
+
+enum { SHARED_COUNT = 1 };
 
 /* Where parsing stands. */
 typedef struct parser {
     const syntax *line;
     int argc, next;
     char **argv;
-    bool seen[OPTIONS_CAPACITY];
+    option shared[SHARED_COUNT]; /* the options that every command has */
+    const char *blas_core;
+    bool seen[OPTIONS_CAPACITY + SHARED_COUNT];
     bool help;
     int status; /* of misuse; 0 while all is well */
 } parser;
@@ -151,31 +156,41 @@ static int set_value(const syntax *line, const option *chosen, const char *text)
     return 0;
 }
 
-static int unknown_option(const syntax *line, const char *name, size_t length)
+static size_t option_count(const parser *state)
+{
+    return state->line->option_count + SHARED_COUNT;
+}
+
+/* The command's options, then those that every command has. */
+static const option *option_at(const parser *state, size_t i)
+{
+    return i < state->line->option_count ? &state->line->options[i] : &state->shared[i - state->line->option_count];
+}
+
+static int unknown_option(const parser *state, const char *name, size_t length)
 {
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)(length < sizeof typed ? length : sizeof typed - 1), name);
     suggestion nearest = {typed, NULL, 0};
-    for (size_t i = 0; i < line->option_count; i++) {
-        suggest(&nearest, line->options[i].name);
+    for (size_t i = 0; i < option_count(state); i++) {
+        suggest(&nearest, option_at(state, i)->name);
     }
     suggest(&nearest, "help");
     if (nearest.best != NULL) {
-        return options_misuse(line, "unknown option --%s; did you mean --%s?", typed, nearest.best);
+        return options_misuse(state->line, "unknown option --%s; did you mean --%s?", typed, nearest.best);
     }
-    return options_misuse(line, "unknown option --%s", typed);
+    return options_misuse(state->line, "unknown option --%s", typed);
 }
 
-/* The option `text` (behind its dashes, up to '=' or the end), or NULL. */
-static const option *find_option(const syntax *line, const char *text, size_t length)
+/* The place of the option `text` (behind its dashes, up to '=' or the end), or the count of options. */
+static size_t find_option(const parser *state, const char *text, size_t length)
 {
-    for (size_t i = 0; i < line->option_count; i++) {
-        const char *name = line->options[i].name;
-        if (strncmp(name, text, length) == 0 && name[length] == '\0') {
-            return &line->options[i];
-        }
+    size_t i = 0;
+    while (i < option_count(state) &&
+           (strncmp(option_at(state, i)->name, text, length) != 0 || option_at(state, i)->name[length] != '\0')) {
+        i++;
     }
-    return NULL;
+    return i;
 }
 
 /* The value of an option: behind its '=', or the next argument. */
@@ -204,17 +219,18 @@ static void parse_option(parser *state, const char *text)
     const syntax *line = state->line;
     const char *equals = strchr(text, '=');
     const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
-    const option *chosen = find_option(line, text, length);
+    const size_t place = find_option(state, text, length);
+    const option *chosen = place < option_count(state) ? option_at(state, place) : NULL;
     if (length == strlen("help") && strncmp(text, "help", length) == 0 && equals == NULL) {
         state->help = true;
     } else if (chosen == NULL) {
-        state->status = unknown_option(line, text, length);
+        state->status = unknown_option(state, text, length);
     } else if (chosen->kind == OPTION_FLAG && equals != NULL) {
         state->status = options_misuse(line, "option --%s takes no value", chosen->name);
-    } else if (state->seen[chosen - line->options] && chosen->kind != OPTION_LIST) {
+    } else if (state->seen[place] && chosen->kind != OPTION_LIST) {
         state->status = options_misuse(line, "option --%s is given twice", chosen->name);
     } else {
-        state->seen[chosen - line->options] = true;
+        state->seen[place] = true;
         const char *value = chosen->kind == OPTION_FLAG ? "" : option_value(state, chosen, equals);
         if (value != NULL) {
             state->status = set_value(line, chosen, value);
@@ -254,16 +270,18 @@ static void print_option(FILE *file, const char *name, const char *argument, con
     }
 }
 
-static int print_help(const syntax *line)
+static int print_help(const parser *state)
 {
+    const syntax *line = state->line;
     nmt_error error;
     nmt_writer *writer;
     nmt_status status = nmt_writer_open(&writer, NULL, &error);
     if (status == NMT_OK) {
         FILE *file = nmt_writer_file(writer);
         fprintf(file, "usage: nmt %s %s\n\n%s\n\noptions:\n", line->command, line->usage, line->summary);
-        for (size_t i = 0; i < line->option_count; i++) {
-            print_option(file, line->options[i].name, line->options[i].argument, line->options[i].help);
+        for (size_t i = 0; i < option_count(state); i++) {
+            const option *entry = option_at(state, i);
+            print_option(file, entry->name, entry->argument, entry->help);
         }
         print_option(file, "help", NULL, "this text");
         if (line->notes != NULL) {
@@ -276,7 +294,13 @@ static int print_help(const syntax *line)
 
 bool options_parse(const syntax *line, int argc, char **argv, int *status)
 {
-    parser state = {.line = line, .argc = argc, .argv = argv};
+    parser state = {.line = line, .argc = argc, .argv = argv, .blas_core = "auto"};
+    state.shared[0] = (option){.name = "blas-core",
+                               .kind = OPTION_TEXT,
+                               .value = &state.blas_core,
+                               .argument = "CORE",
+                               .help = "OpenBLAS's kernels: auto (better ones where it chose poorly),\n"
+                                       "keep, or a name, e.g. Haswell; default: auto"};
     bool only_operands = false;
     while (state.next < argc && state.status == 0 && !state.help) {
         const char *text = argv[state.next++];
@@ -293,11 +317,14 @@ bool options_parse(const syntax *line, int argc, char **argv, int *status)
         }
     }
     if (state.status == 0 && state.help) {
-        *status = print_help(line);
+        *status = print_help(&state);
         return false;
     }
     if (state.status == 0) {
         check_required(&state);
+    }
+    if (state.status == 0 && !line->no_products) {
+        state.status = kernels_settle(state.blas_core);
     }
     *status = state.status;
     return state.status == 0;

@@ -1,6 +1,7 @@
 /*
  * The options of a command: one table that parses them and prints them for --help, the same for every command.
- * `--name value` and `--name=value` are the same; `--` ends the options; a single operand may stand anywhere.
+ * `--name value` and `--name=value` are the same; `--` ends the options; a single operand may stand anywhere. Every
+ * command has --help and --blas-core besides.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -44,11 +45,13 @@ typedef struct syntax {
     size_t option_count;
     const char *operand;        /* NULL: the command takes none */
     const char **operand_value; /* stays NULL where it was not given: the command says whether it must be */
+    bool no_products;           /* the command multiplies no matrices, so that --blas-core is all the same to it */
 } syntax;
 
 enum { OPTIONS_CAPACITY = 32 };
 
-/* Fills the values of what was given; the others keep what they were. `argv` starts behind the command's name.
+/* Fills the values of what was given; the others keep what they were. `argv` starts behind the command's name. Then
+ * BLAS is made to have the right kernels (cli/kernels.h), for which the program may start again.
  * Returns true to go on. False: --help was printed or the misuse was told, and `*status` is the exit status.
  * Lists are the caller's, also then: text_list_free. */
 bool options_parse(const syntax *line, int argc, char **argv, int *status);

@@ -22,6 +22,8 @@
 
 enum {
     DEPTH_LIMIT = 64,
+    VALUE_LIMIT =
+        1 << 20,      /* a hundred bytes each once parsed, out of two of text: a stranger's file shall not decide */
     NUMBER_LIMIT = 63 /* characters; cJSON reads no more of a number */
 };
 
@@ -66,6 +68,7 @@ typedef struct scanner {
     size_t key_count, key_capacity;
     char *names;
     size_t names_length, names_capacity;
+    size_t values;
     size_t current[DEPTH_LIMIT]; /* for each open object the number of its current key, SIZE_MAX for an array */
     size_t depth;
 } scanner;
@@ -457,6 +460,9 @@ static nmt_status scan_object(scanner *scan)
 
 static nmt_status scan_value(scanner *scan)
 {
+    if (++scan->values > VALUE_LIMIT) {
+        return fault(scan, scan->at, "expected at most %d values, found more", VALUE_LIMIT);
+    }
     switch (peek(scan)) {
     case '{':
         return scan_object(scan);
@@ -478,21 +484,77 @@ static nmt_status scan_value(scanner *scan)
     }
 }
 
+static nmt_status scan_end(scanner *scan)
+{
+    skip_space(scan);
+    return scan->at < scan->length ? unexpected(scan, "the end of the text after the value") : NMT_OK;
+}
+
 static nmt_status scan_text(const char *text, size_t length, const char *path, nmt_error *error)
 {
     scanner scan = {.text = text, .length = length, .path = path, .error = error};
     skip_space(&scan);
     nmt_status status = scan_value(&scan);
     if (status == NMT_OK) {
-        skip_space(&scan);
-        if (scan.at < scan.length) {
-            status = unexpected(&scan, "the end of the text after the value");
-        }
+        status = scan_end(&scan);
     }
     free(scan.keys);
     free(scan.names);
     return status;
 }
+
+/* ---- a list of strings ------------------------------------------------------------------------------------------- */
+
+/* Keeps them one behind the other, each with a NUL. */
+static nmt_status scan_strings(scanner *scan, size_t *count)
+{
+    bool empty = false;
+    skip_space(scan);
+    if (peek(scan) != '[') {
+        return unexpected(scan, "an array of strings");
+    }
+    TRY(open_container(scan, &empty, ']'));
+    for (bool more = !empty; more; ++*count) {
+        if (peek(scan) != '"') {
+            return unexpected(scan, "a string");
+        }
+        TRY(scan_string(scan, true));
+        TRY(keep(scan, "", 1));
+        TRY(scan_separator(scan, ']', &more));
+    }
+    return scan_end(scan);
+}
+
+nmt_status json_parse_strings(json_strings *strings, const char *text, size_t length, const char *path,
+                              nmt_error *error)
+{
+    scanner scan = {.text = text, .length = length, .path = path, .error = error};
+    *strings = (json_strings){0};
+    nmt_status status = scan_strings(&scan, &strings->count);
+    strings->bytes = scan.names;
+    if (status == NMT_OK) {
+        status = memory_new(&strings->list, strings->count, sizeof *strings->list, "a list of strings", error);
+    }
+    if (status != NMT_OK) {
+        json_strings_free(strings);
+        return status;
+    }
+    const char *next = strings->bytes;
+    for (size_t i = 0; i < strings->count; i++) {
+        strings->list[i] = next;
+        next += strlen(next) + 1;
+    }
+    return NMT_OK;
+}
+
+void json_strings_free(json_strings *strings)
+{
+    free(strings->list);
+    free(strings->bytes);
+    *strings = (json_strings){0};
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static nmt_status parse_in_c_locale(json **value, const char *text, size_t length, const char *path, nmt_error *error)
 {

@@ -1,6 +1,6 @@
 /*
  * JSON values: the one place that knows cJSON. Names are compared with their case; duplicate keys, text behind the
- * value, numbers that are not JSON's and nesting beyond a bound are errors with line and column.
+ * value, numbers that are not JSON's, and nesting and length beyond bounds are errors with line and column.
  */
 #ifndef CORE_JSON_H
 #define CORE_JSON_H
@@ -17,6 +17,18 @@ typedef enum json_type { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON
 /* Parses `length` bytes; `path` is named in messages. The root is the caller's: json_free. */
 nmt_status json_parse(json **value, const char *text, size_t length, const char *path, nmt_error *error);
 void json_free(json *value);
+
+/* An array of strings, and nothing else, as strings: a long list (a vocabulary) without an object for each of them. */
+typedef struct json_strings {
+    const char **list; /* [count], into `bytes` */
+    size_t count;
+    char *bytes;
+} json_strings;
+
+/* The caller's: json_strings_free. Errors as json_parse. */
+nmt_status json_parse_strings(json_strings *strings, const char *text, size_t length, const char *path,
+                              nmt_error *error);
+void json_strings_free(json_strings *strings);
 
 json_type json_type_of(const json *value);
 const char *json_type_name(json_type type); /* "an object", "a number", ... for messages */

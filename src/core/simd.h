@@ -1,7 +1,7 @@
 /*
  * Loops that the compiler turns into vector code. A function marked SIMD_CLONES is compiled once for each generation
  * of x86-64 vectors, and the program takes the best that the processor has when it starts; elsewhere it is plain C.
- * tanh and exp inside such loops become glibc's vector functions (libmvec, within 4 units in the last place; tests
+ * tanh, exp and log inside such loops become glibc's vector functions (libmvec, within 4 units in the last place; tests
  * hold them against double), without a flag that would weaken the checks for NaN and infinity.
  *
  * Only static functions can be marked: GCC makes the clones of a hidden symbol unreachable from other files.
@@ -19,6 +19,8 @@ __attribute__((simd("notinbranch"))) float tanhf(float);
 __attribute__((simd("notinbranch"))) double tanh(double);
 __attribute__((simd("notinbranch"))) float expf(float);
 __attribute__((simd("notinbranch"))) double exp(double);
+__attribute__((simd("notinbranch"))) float logf(float);
+__attribute__((simd("notinbranch"))) double log(double);
 #endif
 #else
 #define SIMD_CLONES

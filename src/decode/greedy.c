@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "data/vocabulary.h"
-#include "decode/log_sum_exp.h"
+#include "ops/log_sum_exp.h"
 
 /* One hypothesis that goes on. */
 typedef struct runner {
@@ -33,15 +33,11 @@ typedef struct greedy {
     const real *alpha;  /* [count, S] */
 } greedy;
 
+/* Of all but `<s>`. */
 static int32_t most_probable(const real *logits, size_t V)
 {
-    int32_t best = TOKEN_UNKNOWN;
-    for (size_t i = TOKEN_START + 1; i < V; i++) {
-        if (logits[i] > logits[best]) {
-            best = (int32_t)i;
-        }
-    }
-    return best;
+    const size_t best = TOKEN_START + 1 + largest_place(logits + TOKEN_START + 1, V - TOKEN_START - 1);
+    return logits[TOKEN_UNKNOWN] >= logits[best] ? TOKEN_UNKNOWN : (int32_t)best;
 }
 
 static void choose_rows(void *context, size_t begin, size_t end)
@@ -121,9 +117,12 @@ static nmt_status start_and_run(greedy *search, nmt_model *model, int32_t *previ
     TRY(model_start(model, search->sources, 1, &state, error));
     const nmt_status status = run(search, state, previous, error);
     model_finish(state);
-    if (status != NMT_OK) {
-        for (size_t i = 0; i < search->sources->count; i++) {
-            hypothesis_free(&search->best[i]);
+    for (size_t i = 0; i < search->sources->count; i++) {
+        hypothesis *best = &search->best[i];
+        if (status == NMT_OK) {
+            best->score = search_score(search->options, best->log_probability, best->length);
+        } else {
+            hypothesis_free(best);
         }
     }
     return status;
@@ -132,6 +131,7 @@ static nmt_status start_and_run(greedy *search, nmt_model *model, int32_t *previ
 nmt_status greedy_search(nmt_model *model, const sequences *sources, const size_t *line, const search_options *options,
                          hypothesis *best, nmt_error *error)
 {
+    assert(options->nbest == 1);
     assert(options->max_length_extra >= 1); /* every sentence takes part in the first step */
     greedy search = {
         .sources = sources, .line = line, .options = options, .best = best, .V = vocabulary_size(model->target_words)};

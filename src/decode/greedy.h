@@ -4,7 +4,7 @@
 
 #include "decode/search.h"
 
-/* As search_best. */
+/* As search_best with a beam of 1, for options that ban nothing. */
 nmt_status greedy_search(nmt_model *model, const sequences *sources, const size_t *line, const search_options *options,
                          hypothesis *best, nmt_error *error);
 

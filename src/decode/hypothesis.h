@@ -11,12 +11,14 @@
 
 /* Starts as {.source_length = S}. */
 typedef struct hypothesis {
-    int32_t *ids;           /* [length] tokens; `</s>` stands last where the hypothesis ended by itself */
+    int32_t *ids;              /* [length] tokens; `</s>` stands last where the hypothesis ended by itself */
+    double *log_probabilities; /* [length] nats, of each token */
     real *alpha;            /* [length, source_length] the attention paid for each token; NULL where it is not kept */
     size_t length;          /* T */
     size_t source_length;   /* S, with `</s>` */
     double log_probability; /* nats, summed over ids */
-    size_t ids_capacity, alpha_capacity;
+    double score;           /* what a search ranks by (search.h) */
+    size_t ids_capacity, log_probabilities_capacity, alpha_capacity;
 } hypothesis;
 
 /* Adds a token with its log probability. `alpha` [source_length] is copied; NULL for every token

@@ -92,6 +92,17 @@ void sentences_free(sentence *list, size_t count)
 
 /* Neither canonical composition nor case mapping makes or removes a space or a tab, so the line has as many tokens as
  * its normalised form. */
+const char *sentence_token(const sentence *from, size_t index, size_t *size)
+{
+    const char *cursor = from->line;
+    const char *token = cursor;
+    *size = 0;
+    for (size_t i = 0; i <= index; i++) {
+        text_next_token(&cursor, from->line + from->line_length, &token, size);
+    }
+    return token;
+}
+
 nmt_status sentence_tokens(const sentence *from, char **tokens, nmt_error *error)
 {
     const char *cursor = from->line;

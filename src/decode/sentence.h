@@ -24,6 +24,9 @@ nmt_status sentences_create(sentence **list, const char *const *lines, size_t co
                             const nmt_config *config, const char *what, nmt_error *error);
 void sentences_free(sentence *list, size_t count);
 
+/* Token `index` < length as it stood in the text, in its `*size` bytes; borrowed from the line. */
+const char *sentence_token(const sentence *from, size_t index, size_t *size);
+
 /* tokens[length + 1]: copies of the tokens as they stood in the text, then `</s>`; each the caller's: free(). On
  * failure those not yet made are as they were. */
 nmt_status sentence_tokens(const sentence *from, char **tokens, nmt_error *error);

@@ -9,24 +9,36 @@
 
 #include "core/memory.h"
 #include "decode/alignment.h"
+#include "decode/lexicon.h"
 #include "decode/search.h"
 #include "decode/sentence.h"
 
 static const size_t default_batch_size = 64;
 static const double default_length_ratio = 3;
 static const size_t default_length_extra = 10;
+static const double largest_alpha = 10, largest_bonus = 100;
+
+/* A token as it is written: not NUL-terminated. */
+typedef struct piece {
+    const char *text;
+    size_t size;
+} piece;
 
 typedef struct translator {
     nmt_model *model;
     search_options search;
     size_t batch_size;
+    bool replace_unknown, alignment;
+    const nmt_lexicon *lexicon;
     sentence *sentences;
     size_t *order; /* of the sentences that have tokens */
     size_t order_count;
     sequences sources; /* of a batch, as are the rest: [batch_size] */
     const int32_t **ids;
     size_t *lengths, *lines;
-    hypothesis *best;
+    hypothesis *best; /* [batch_size, nbest] */
+    piece *pieces;    /* of one translation */
+    size_t pieces_capacity;
 } translator;
 
 void nmt_translation_clear(nmt_translation *translation)
@@ -35,6 +47,7 @@ void nmt_translation_clear(nmt_translation *translation)
         return;
     }
     free(translation->text);
+    free(translation->token_log_probabilities);
     nmt_alignment_clear(&translation->alignment);
     *translation = (nmt_translation){0};
 }
@@ -42,12 +55,36 @@ void nmt_translation_clear(nmt_translation *translation)
 /* ---- from a hypothesis to a translation -----------------------------------------------------------------------------
  */
 
-static nmt_status join_words(char **text, const hypothesis *from, const vocabulary *words, nmt_error *error)
+/* For an unknown word: the source token that it was read from most, or what the lexicon has for that. */
+static piece replacement(const translator *work, const sentence *source, const real *alpha)
 {
-    const size_t count = hypothesis_words(from);
+    size_t best = 0, size;
+    for (size_t s = 1; s < source->length; s++) { /* `</s>` behind them is no word */
+        best = alpha[s] > alpha[best] ? s : best;
+    }
+    const char *token = sentence_token(source, best, &size);
+    const char *known = lexicon_find(work->lexicon, token, size);
+    return known != NULL ? (piece){known, strlen(known)} : (piece){token, size};
+}
+
+/* What is written for each token of a hypothesis, in work->pieces. */
+static nmt_status choose_pieces(translator *work, const sentence *source, const hypothesis *from, nmt_error *error)
+{
+    TRY(memory_grow(&work->pieces, &work->pieces_capacity, from->length, sizeof *work->pieces, "a translation", error));
+    for (size_t t = 0; t < from->length; t++) {
+        const char *word = vocabulary_word(work->model->target_words, from->ids[t]);
+        work->pieces[t] = work->replace_unknown && from->ids[t] == TOKEN_UNKNOWN
+                              ? replacement(work, source, from->alpha + t * from->source_length)
+                              : (piece){word, strlen(word)};
+    }
+    return NMT_OK;
+}
+
+static nmt_status join_pieces(char **text, const piece *pieces, size_t count, nmt_error *error)
+{
     size_t size = 1;
     for (size_t i = 0; i < count; i++) {
-        size += strlen(vocabulary_word(words, from->ids[i])) + 1;
+        size += pieces[i].size + 1;
     }
     TRY(memory_new(text, size, 1, "a translation", error));
     char *end = *text;
@@ -55,36 +92,42 @@ static nmt_status join_words(char **text, const hypothesis *from, const vocabula
         if (i > 0) {
             *end++ = ' ';
         }
-        end = stpcpy(end, vocabulary_word(words, from->ids[i]));
+        memcpy(end, pieces[i].text, pieces[i].size);
+        end += pieces[i].size;
     }
     return NMT_OK;
 }
 
-static nmt_status align_words(nmt_alignment *alignment, const sentence *source, const hypothesis *from,
-                              const vocabulary *words, nmt_error *error)
+static nmt_status align_pieces(nmt_alignment *alignment, const sentence *source, const hypothesis *from,
+                               const piece *pieces, nmt_error *error)
 {
     TRY(alignment_create(alignment, source, from->length, error));
     for (size_t t = 0; t < from->length; t++) {
         alignment_set_row(alignment, t, from->alpha + t * from->source_length);
-        const char *word = vocabulary_word(words, from->ids[t]);
-        TRY(memory_copy_text(&alignment->target[t], word, strlen(word), "an alignment", error));
+        TRY(memory_copy_text(&alignment->target[t], pieces[t].text, pieces[t].size, "an alignment", error));
     }
     return NMT_OK;
 }
 
-static nmt_status render(const translator *work, nmt_translation *translation, const sentence *source,
-                         const hypothesis *from, nmt_error *error)
+static nmt_status render(translator *work, nmt_translation *translation, const sentence *source, const hypothesis *from,
+                         nmt_error *error)
 {
-    TRY(join_words(&translation->text, from, work->model->target_words, error));
+    TRY(choose_pieces(work, source, from, error));
+    TRY(join_pieces(&translation->text, work->pieces, hypothesis_words(from), error));
+    TRY(memory_new(&translation->token_log_probabilities, from->length, sizeof *translation->token_log_probabilities,
+                   "a translation", error));
+    memcpy(translation->token_log_probabilities, from->log_probabilities,
+           from->length * sizeof *from->log_probabilities);
+    translation->token_count = from->length;
     translation->log_probability = from->log_probability;
-    return work->search.alpha ? align_words(&translation->alignment, source, from, work->model->target_words, error)
-                              : NMT_OK;
+    translation->score = from->score;
+    return work->alignment ? align_pieces(&translation->alignment, source, from, work->pieces, error) : NMT_OK;
 }
 
 /* ---- batches --------------------------------------------------------------------------------------------------------
  */
 
-/* Searches for the sentences order[0 .. count-1]; work->best holds a hypothesis for each. */
+/* Searches for the sentences order[0 .. count-1]; work->best holds the hypotheses of each. */
 static nmt_status search_batch(translator *work, const size_t *order, size_t count, nmt_error *error)
 {
     for (size_t i = 0; i < count; i++) {
@@ -97,14 +140,18 @@ static nmt_status search_batch(translator *work, const size_t *order, size_t cou
     return search_best(work->model, &work->sources, work->lines, &work->search, work->best, error);
 }
 
+/* `translations` and work->best have nbest places a sentence. */
 static nmt_status translate_batch(translator *work, const size_t *order, size_t count, nmt_translation *translations,
                                   nmt_error *error)
 {
+    const size_t nbest = work->search.nbest;
     TRY(search_batch(work, order, count, error));
     nmt_status status = NMT_OK;
-    for (size_t i = 0; i < count; i++) {
-        if (status == NMT_OK) {
-            status = render(work, &translations[order[i]], &work->sentences[order[i]], &work->best[i], error);
+    for (size_t i = 0; i < count * nbest; i++) {
+        const size_t index = order[i / nbest];
+        if (status == NMT_OK && work->best[i].length > 0) {
+            status =
+                render(work, &translations[index * nbest + i % nbest], &work->sentences[index], &work->best[i], error);
         }
         hypothesis_free(&work->best[i]);
     }
@@ -115,7 +162,7 @@ static nmt_status translate_all(translator *work, size_t count, nmt_translation 
 {
     for (size_t i = 0; i < count; i++) {
         if (work->sentences[i].length == 0) {
-            TRY(memory_copy_text(&translations[i].text, "", 0, "a translation", error));
+            TRY(memory_copy_text(&translations[i * work->search.nbest].text, "", 0, "a translation", error));
         }
     }
     for (size_t first = 0; first < work->order_count; first += work->batch_size) {
@@ -129,19 +176,50 @@ static nmt_status translate_all(translator *work, size_t count, nmt_translation 
 /* ---- the call -------------------------------------------------------------------------------------------------------
  */
 
+static nmt_status check_options(const nmt_translate_options *chosen, size_t beam, size_t nbest, nmt_error *error)
+{
+    if (!isfinite(chosen->max_length_ratio) || chosen->max_length_ratio < 0) {
+        return error_set(error, NMT_INVALID, "max_length_ratio: expected a finite number that is not negative");
+    }
+    if (beam > NMT_BEAM_LIMIT) {
+        return error_set(error, NMT_INVALID, "beam: expected at most %d, found %zu", NMT_BEAM_LIMIT, beam);
+    }
+    if (nbest > beam) {
+        return error_set(error, NMT_INVALID, "nbest: expected at most the beam, %zu, found %zu", beam, nbest);
+    }
+    if (!(chosen->length_alpha >= 0 && chosen->length_alpha <= largest_alpha)) {
+        return error_set(error, NMT_INVALID, "length_alpha: expected a number from 0 to %g", largest_alpha);
+    }
+    if (!(fabs(chosen->length_bonus) <= largest_bonus)) {
+        return error_set(error, NMT_INVALID, "length_bonus: expected a number from -%g to %g", largest_bonus,
+                         largest_bonus);
+    }
+    return NMT_OK;
+}
+
 static nmt_status set_options(translator *work, const nmt_translate_options *options, size_t count, nmt_error *error)
 {
     const nmt_translate_options none = {0};
     const nmt_translate_options *chosen = options != NULL ? options : &none;
-    if (!isfinite(chosen->max_length_ratio) || chosen->max_length_ratio < 0) {
-        return error_set(error, NMT_INVALID, "max_length_ratio: expected a finite number that is not negative");
-    }
     const size_t batch_size = chosen->batch_size > 0 ? chosen->batch_size : default_batch_size;
+    const size_t beam = chosen->beam > 0 ? chosen->beam : 1, nbest = chosen->nbest > 0 ? chosen->nbest : 1;
+    TRY(check_options(chosen, beam, nbest, error));
     work->batch_size = batch_size < count ? batch_size : count;
+    work->replace_unknown = chosen->replace_unknown;
+    work->lexicon = chosen->lexicon;
+    work->alignment = chosen->alignment;
     work->search = (search_options){
         .max_length_ratio = chosen->max_length_ratio > 0 ? chosen->max_length_ratio : default_length_ratio,
         .max_length_extra = chosen->max_length_extra > 0 ? chosen->max_length_extra : default_length_extra,
-        .alpha = chosen->alignment};
+        .beam = beam,
+        .nbest = nbest,
+        .penalty = chosen->length_penalty,
+        .penalty_alpha = chosen->length_alpha,
+        .bonus = chosen->length_bonus,
+        .min_length = chosen->min_length,
+        .no_repeat_ngram = chosen->no_repeat_ngram,
+        .ban_unknown = chosen->ban_unknown,
+        .alpha = chosen->alignment || chosen->replace_unknown};
     return NMT_OK;
 }
 
@@ -154,7 +232,7 @@ static nmt_status set_up(translator *work, const char *const *lines, size_t coun
     TRY(memory_new(&work->ids, work->batch_size, sizeof *work->ids, what, error));
     TRY(memory_new(&work->lengths, work->batch_size, sizeof *work->lengths, what, error));
     TRY(memory_new(&work->lines, work->batch_size, sizeof *work->lines, what, error));
-    return memory_new(&work->best, work->batch_size, sizeof *work->best, what, error);
+    return memory_new(&work->best, work->batch_size * work->search.nbest, sizeof *work->best, what, error);
 }
 
 static void tear_down(translator *work, size_t count)
@@ -166,13 +244,15 @@ static void tear_down(translator *work, size_t count)
     free(work->lengths);
     free(work->lines);
     free(work->best);
+    free(work->pieces);
 }
 
 nmt_status nmt_translate(nmt_model *model, const char *const *lines, size_t count, const nmt_translate_options *options,
                          nmt_translation *translations, nmt_error *error)
 {
     translator work = {.model = model};
-    for (size_t i = 0; i < count; i++) {
+    const size_t places = count * (options != NULL && options->nbest > 0 ? options->nbest : 1);
+    for (size_t i = 0; i < places; i++) {
         translations[i] = (nmt_translation){0};
     }
     nmt_status status = set_options(&work, options, count, error);
@@ -183,7 +263,7 @@ nmt_status nmt_translate(nmt_model *model, const char *const *lines, size_t coun
         status = translate_all(&work, count, translations, error);
     }
     tear_down(&work, count);
-    for (size_t i = 0; status != NMT_OK && i < count; i++) {
+    for (size_t i = 0; status != NMT_OK && i < places; i++) {
         nmt_translation_clear(&translations[i]);
     }
     return status;

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/rng.h"
+#include "core/simd.h"
 
 static void fill_normal(real *values, size_t count, double scale, rng *generator)
 {
@@ -20,6 +21,25 @@ static void fill_uniform(real *values, size_t count, double bound, rng *generato
     }
 }
 
+static SIMD_CLONES double dot(const double *restrict u, const double *restrict v, size_t n)
+{
+    double sum = 0;
+    _Pragma("omp simd reduction(+ : sum)") for (size_t i = 0; i < n; i++)
+    {
+        sum += u[i] * v[i];
+    }
+    return sum;
+}
+
+/* v += factor u */
+static SIMD_CLONES void add_multiple(double *restrict v, const double *restrict u, double factor, size_t n)
+{
+    SIMD_LOOP
+    for (size_t i = 0; i < n; i++) {
+        v[i] += factor * u[i];
+    }
+}
+
 /* Rows of normal numbers made orthonormal one after the other (Gram and Schmidt, twice for accuracy). */
 static void fill_orthogonal(double *square, size_t n, rng *generator)
 {
@@ -30,19 +50,9 @@ static void fill_orthogonal(double *square, size_t n, rng *generator)
         }
         for (size_t other = 0; other < 2 * row; other++) {
             const double *u = square + other % row * n;
-            double dot = 0;
-            for (size_t i = 0; i < n; i++) {
-                dot += u[i] * v[i];
-            }
-            for (size_t i = 0; i < n; i++) {
-                v[i] -= dot * u[i];
-            }
+            add_multiple(v, u, -dot(u, v, n), n);
         }
-        double norm = 0;
-        for (size_t i = 0; i < n; i++) {
-            norm += v[i] * v[i];
-        }
-        norm = sqrt(norm);
+        const double norm = sqrt(dot(v, v, n));
         for (size_t i = 0; i < n; i++) {
             v[i] /= norm;
         }

@@ -1,264 +1,170 @@
-/*
- * Corpus BLEU (Papineni et al. 2002). The n-grams of a reference line stand in a trie: its nodes are found through a
- * hash table whose key is (parent node, word), compared exactly, so no two n-grams are ever taken for one. A node keeps
- * how often its n-gram may still be matched; the hypothesis walks the trie from each of its words and uses these counts
- * up, which is the clipping. A line costs time in its length, and memory is that of the longest line.
- */
+/* Corpus BLEU (Papineni et al. 2002), with sacrebleu's smoothing. */
 #include <math.h>
-#include <nmt/evaluate.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "core/error.h"
-#include "core/hash.h"
-#include "core/memory.h"
+#include "metrics/metric.h"
+#include "metrics/symbols.h"
 
-enum { ROOT = 0, ABSENT = 0 }; /* nodes and words count from 1 */
+/* The counts of a line. */
+enum {
+    HYPOTHESIS_LENGTH,
+    REFERENCE_LENGTH,
+    MATCHES,
+    TOTALS = MATCHES + NMT_BLEU_ORDER,
+    COUNTS = TOTALS + NMT_BLEU_ORDER
+};
 
-typedef struct word {
-    const char *text;
-    size_t length;
-    uint32_t number; /* the place of its first twin in the reference, from 1; ABSENT outside the reference */
-} word;
-
-typedef struct word_list {
-    word *words;
-    size_t count, capacity;
-} word_list;
-
-typedef struct slot {
-    uint64_t key;   /* parent << 32 | word, or the hash of a word's text */
-    uint32_t value; /* node or word number, from 1 */
-    uint32_t line;  /* the slot is empty unless this is the current line: clearing costs nothing */
-} slot;
-
-typedef struct table {
-    slot *slots;
-    size_t capacity; /* a power of two */
-} table;
-
-typedef struct scorer {
-    word_list reference, hypothesis;
-    table words, nodes;
-    uint32_t *allowed; /* [nodes] matches left for an n-gram */
-    size_t allowed_capacity;
-    uint32_t line; /* from 1 */
-} scorer;
-
-/* What Python's str.split() cuts at, within ASCII. */
-static bool is_space(char byte)
+static size_t distance(size_t a, size_t b)
 {
-    return byte == ' ' || (byte >= '\t' && byte <= '\r') || (byte >= 0x1c && byte <= 0x1f);
+    return a > b ? a - b : b - a;
 }
 
-static nmt_status split(word_list *list, const char *text, nmt_error *error)
+/* Adds the references to the n-grams; `*closest` is the length closest to the hypothesis's, the shorter of two. */
+static nmt_status add_references(counter *work, const char *const *references, size_t reference_count, size_t *closest,
+                                 nmt_error *error)
 {
-    list->count = 0;
-    for (;;) {
-        while (is_space(*text)) {
-            text++;
+    const size_t length = work->hypothesis.count;
+    for (size_t i = 0; i < reference_count; i++) {
+        TRY(symbols_set_words(&work->reference, references[i], &work->words, error));
+        ngrams_add(&work->ngrams, &work->reference, NMT_BLEU_ORDER);
+        const size_t other = work->reference.count;
+        const size_t far = distance(other, length), near = distance(*closest, length);
+        if (i == 0 || far < near || (far == near && other < *closest)) {
+            *closest = other;
         }
-        if (*text == '\0') {
-            return NMT_OK;
-        }
-        const char *start = text;
-        while (*text != '\0' && !is_space(*text)) {
-            text++;
-        }
-        TRY(memory_grow(&list->words, &list->capacity, list->count + 1, sizeof *list->words, "a line's words", error));
-        list->words[list->count++] = (word){start, (size_t)(text - start), ABSENT};
     }
-}
-
-/* Room for `entries` at a load of at most a half. */
-static nmt_status table_reserve(table *hashed, size_t entries, nmt_error *error)
-{
-    size_t capacity = 64;
-    while (capacity < 2 * entries) {
-        capacity *= 2;
-    }
-    if (capacity <= hashed->capacity) {
-        return NMT_OK;
-    }
-    slot *slots;
-    TRY(memory_new(&slots, capacity, sizeof *slots, "the table of n-grams", error));
-    free(hashed->slots);
-    *hashed = (table){slots, capacity};
     return NMT_OK;
 }
 
-static size_t table_start(const table *hashed, uint64_t key)
+/* More than the words that the references can have together. */
+static size_t most_words(const char *const *references, size_t reference_count)
 {
-    const uint64_t mixed = (key ^ (key >> 29)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(mixed >> 20) & (hashed->capacity - 1);
+    size_t bytes = 0;
+    for (size_t i = 0; i < reference_count; i++) {
+        bytes += strlen(references[i]);
+    }
+    return bytes / 2 + reference_count;
 }
 
-/* The slot of (parent, follower), or the empty one where it belongs. */
-static slot *find_node(const scorer *state, uint32_t parent, uint32_t follower)
+static nmt_status count(counter *work, const char *hypothesis, const char *const *references, size_t reference_count,
+                        uint64_t *counts, nmt_error *error)
 {
-    const uint64_t key = (uint64_t)parent << 32 | follower;
-    size_t index = table_start(&state->nodes, key);
-    while (state->nodes.slots[index].line == state->line && state->nodes.slots[index].key != key) {
-        index = (index + 1) & (state->nodes.capacity - 1);
+    size_t closest = 0;
+    TRY(symbols_set_words(&work->hypothesis, hypothesis, &work->words, error));
+    TRY(ngrams_begin(&work->ngrams, most_words(references, reference_count), NMT_BLEU_ORDER, error));
+    TRY(add_references(work, references, reference_count, &closest, error));
+    ngrams_match(&work->ngrams, &work->hypothesis, NMT_BLEU_ORDER, counts + MATCHES);
+    for (size_t n = 0; n < NMT_BLEU_ORDER; n++) {
+        counts[TOTALS + n] = ngrams_in(work->hypothesis.count, n + 1);
     }
-    slot *found = &state->nodes.slots[index];
-    if (found->line != state->line) {
-        *found = (slot){key, ABSENT, 0};
-    }
-    return found;
-}
-
-/* The slot of a word of the reference, or the empty one where it belongs. */
-static slot *find_word(const scorer *state, word token)
-{
-    const uint64_t key = hash_bytes(token.text, token.length);
-    size_t index = table_start(&state->words, key);
-    for (;; index = (index + 1) & (state->words.capacity - 1)) {
-        slot *found = &state->words.slots[index];
-        if (found->line != state->line) {
-            *found = (slot){key, ABSENT, 0};
-            return found;
-        }
-        const word *known = &state->reference.words[found->value - 1];
-        if (found->key == key && known->length == token.length && memcmp(known->text, token.text, token.length) == 0) {
-            return found;
-        }
-    }
-}
-
-/* Numbers the words of both lines, so that equal words of the reference have equal numbers. */
-static void number_words(scorer *state)
-{
-    for (size_t i = 0; i < state->reference.count; i++) {
-        slot *found = find_word(state, state->reference.words[i]);
-        if (found->line != state->line) {
-            found->line = state->line;
-            found->value = (uint32_t)i + 1;
-        }
-        state->reference.words[i].number = found->value;
-    }
-    for (size_t i = 0; i < state->hypothesis.count; i++) {
-        state->hypothesis.words[i].number = find_word(state, state->hypothesis.words[i])->value;
-    }
-}
-
-static nmt_status reserve(scorer *state, size_t length, nmt_error *error)
-{
-    if (length > UINT32_MAX / (4 * NMT_BLEU_ORDER)) {
-        return error_set(error, NMT_INVALID, "line %lu: expected at most %lu words, found %zu",
-                         (unsigned long)state->line, (unsigned long)(UINT32_MAX / (4 * NMT_BLEU_ORDER)), length);
-    }
-    const size_t nodes = NMT_BLEU_ORDER * length;
-    TRY(table_reserve(&state->words, length, error));
-    TRY(table_reserve(&state->nodes, nodes, error));
-    return memory_grow(&state->allowed, &state->allowed_capacity, nodes + 1, sizeof *state->allowed,
-                       "the counts of n-grams", error);
-}
-
-/* Builds the trie of the reference line. */
-static void count_reference(scorer *state)
-{
-    const size_t length = state->reference.count;
-    uint32_t nodes = 0;
-    for (size_t start = 0; start < length; start++) {
-        uint32_t parent = ROOT;
-        for (size_t order = 0; order < NMT_BLEU_ORDER && start + order < length; order++) {
-            slot *found = find_node(state, parent, state->reference.words[start + order].number);
-            if (found->line != state->line) {
-                found->line = state->line;
-                found->value = ++nodes;
-                state->allowed[nodes] = 0;
-            }
-            parent = found->value;
-            state->allowed[parent]++;
-        }
-    }
-}
-
-/* Adds the hypothesis line's clipped matches. An n-gram outside the trie ends the walk: no longer one can be inside. */
-static void count_matches(scorer *state, nmt_bleu *bleu)
-{
-    const size_t length = state->hypothesis.count;
-    for (size_t start = 0; start < length; start++) {
-        uint32_t parent = ROOT;
-        for (size_t order = 0; order < NMT_BLEU_ORDER && start + order < length; order++) {
-            parent = find_node(state, parent, state->hypothesis.words[start + order].number)->value;
-            if (parent == ABSENT) {
-                break;
-            }
-            if (state->allowed[parent] > 0) {
-                state->allowed[parent]--;
-                bleu->matches[order]++;
-            }
-        }
-    }
-}
-
-static nmt_status score_line(scorer *state, nmt_bleu *bleu, const char *hypothesis, const char *reference,
-                             nmt_error *error)
-{
-    TRY(split(&state->hypothesis, hypothesis, error));
-    TRY(split(&state->reference, reference, error));
-    TRY(reserve(state, state->reference.count, error));
-    number_words(state);
-    count_reference(state);
-    count_matches(state, bleu);
-    const size_t length = state->hypothesis.count;
-    for (size_t order = 0; order < NMT_BLEU_ORDER; order++) {
-        bleu->totals[order] += length > order ? length - order : 0;
-    }
-    bleu->hypothesis_length += length;
-    bleu->reference_length += state->reference.count;
+    counts[HYPOTHESIS_LENGTH] = work->hypothesis.count;
+    counts[REFERENCE_LENGTH] = closest;
     return NMT_OK;
 }
 
-/* BLEU = 100 BP exp(mean over orders of log precision); one precision of 0 makes it 0, for nothing is smoothed. */
-static void combine(nmt_bleu *bleu)
+static double smoothing_value(const nmt_metric_options *options)
 {
-    double log_sum = 0;
-    for (size_t order = 0; order < NMT_BLEU_ORDER; order++) {
-        const double share = bleu->totals[order] > 0 ? (double)bleu->matches[order] / (double)bleu->totals[order] : 0.0;
-        bleu->precision[order] = 100 * share;
-        log_sum += log(share);
+    if (options->smoothing_value > 0) {
+        return options->smoothing_value;
     }
+    return options->smoothing == NMT_SMOOTHING_FLOOR ? 0.1 : 1.0;
+}
+
+/* Precision of an order, 0 to 1. `*halved` is the exponential method's number of orders without a match so far. */
+static double precision(const nmt_bleu *bleu, size_t n, const nmt_metric_options *options, int *halved)
+{
+    const double k = options->smoothing == NMT_SMOOTHING_ADD_K && n > 0 ? smoothing_value(options) : 0;
+    const double matches = (double)bleu->matches[n] + k;
+    const double total = (double)bleu->totals[n] + k;
+    if (total <= 0) {
+        return 0;
+    }
+    if (matches > 0) {
+        return matches / total;
+    }
+    switch (options->smoothing) {
+    case NMT_SMOOTHING_EXP:
+        return ldexp(1.0, -++*halved) / total;
+    case NMT_SMOOTHING_FLOOR:
+        return smoothing_value(options) / total;
+    case NMT_SMOOTHING_NONE:
+    case NMT_SMOOTHING_ADD_K:
+        break;
+    }
+    return 0;
+}
+
+static void read_counts(nmt_bleu *bleu, const uint64_t *counts)
+{
+    bleu->hypothesis_length = counts[HYPOTHESIS_LENGTH];
+    bleu->reference_length = counts[REFERENCE_LENGTH];
+    for (size_t n = 0; n < NMT_BLEU_ORDER; n++) {
+        bleu->matches[n] = counts[MATCHES + n];
+        bleu->totals[n] = counts[TOTALS + n];
+    }
+}
+
+/* BLEU = 100 BP exp(mean over orders of log precision). Without a single match nothing is smoothed; orders behind one
+ * that the text is too short for have precision 0. */
+void bleu_combine(nmt_bleu *bleu, const uint64_t *counts, const nmt_metric_options *options)
+{
+    *bleu = (nmt_bleu){0};
+    read_counts(bleu, counts);
     const double c = (double)bleu->hypothesis_length;
     const double r = (double)bleu->reference_length;
     bleu->brevity_penalty = c >= r ? 1.0 : c > 0 ? exp(1 - r / c) : 0.0;
-    bleu->score =
-        bleu->matches[NMT_BLEU_ORDER - 1] > 0 ? 100 * bleu->brevity_penalty * exp(log_sum / NMT_BLEU_ORDER) : 0.0;
-}
-
-static void scorer_clear(scorer *state)
-{
-    free(state->reference.words);
-    free(state->hypothesis.words);
-    free(state->words.slots);
-    free(state->nodes.slots);
-    free(state->allowed);
-}
-
-nmt_status nmt_bleu_corpus(nmt_bleu *bleu, const char *const *hypotheses, const char *const *references, size_t count,
-                           nmt_error *error)
-{
-    memset(bleu, 0, sizeof *bleu);
-    if (count == 0 || count >= UINT32_MAX) {
-        return error_set(error, NMT_INVALID, "BLEU needs from 1 to %lu lines, found %zu", (unsigned long)UINT32_MAX - 1,
-                         count);
+    if (bleu->matches[0] == 0) { /* and so no longer one either */
+        return;
     }
-    scorer state = {0};
-    nmt_status status = NMT_OK;
-    for (size_t i = 0; i < count && status == NMT_OK; i++) {
-        state.line = (uint32_t)i + 1;
-        status = score_line(&state, bleu, hypotheses[i], references[i], error);
+    double log_sum = 0;
+    int halved = 0;
+    for (size_t n = 0; n < NMT_BLEU_ORDER; n++) {
+        const double share = precision(bleu, n, options, &halved);
+        bleu->precision[n] = 100 * share;
+        log_sum += log(share);
     }
-    scorer_clear(&state);
-    combine(bleu);
-    return status;
+    bleu->score = 100 * bleu->brevity_penalty * exp(log_sum / NMT_BLEU_ORDER);
 }
 
-const char *nmt_bleu_signature(void)
+static double score(const uint64_t *counts, const nmt_metric_options *options)
 {
-    return "nrefs:1|case:mixed|eff:no|tok:none|smooth:none|version:nmt-" NMT_VERSION;
+    nmt_bleu bleu;
+    bleu_combine(&bleu, counts, options);
+    return bleu.score;
 }
+
+/* At least two decimals, as sacrebleu writes them, and the point whatever the caller's locale has. */
+static void write_value(char *text, size_t capacity, double value)
+{
+    const double hundredths = floor(value * 100 + 0.5);
+    if (hundredths < 1e15 && fabs(hundredths / 100 - value) < 1e-12) {
+        const unsigned long long whole = (unsigned long long)hundredths;
+        snprintf(text, capacity, "%llu.%02llu", whole / 100, whole % 100);
+        return;
+    }
+    snprintf(text, capacity, "%.9g", value);
+    char *point = text + strspn(text, "0123456789");
+    const size_t width = strcspn(point, "0123456789e");
+    if (width > 0) {
+        *point = '.';
+        memmove(point + 1, point + width, strlen(point + width) + 1);
+    }
+}
+
+static void sign(char *text, size_t capacity, const nmt_metric_options *options)
+{
+    static const char *const names[] = {
+        [NMT_SMOOTHING_NONE] = "none",
+        [NMT_SMOOTHING_EXP] = "exp",
+        [NMT_SMOOTHING_FLOOR] = "floor",
+        [NMT_SMOOTHING_ADD_K] = "add-k",
+    };
+    char value[32];
+    write_value(value, sizeof value, smoothing_value(options));
+    const bool has_value = options->smoothing == NMT_SMOOTHING_FLOOR || options->smoothing == NMT_SMOOTHING_ADD_K;
+    snprintf(text, capacity, "eff:no|tok:none|smooth:%s%s%s%s", names[options->smoothing], has_value ? "[" : "",
+             has_value ? value : "", has_value ? "]" : "");
+}
+
+const metric metric_bleu = {"bleu", COUNTS, count, score, sign};

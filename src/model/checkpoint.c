@@ -52,12 +52,12 @@ static json *model_metadata(const nmt_model *model)
     return metadata;
 }
 
-/* The tensors of a model in `list`, which has room for PARAMETERS_CAPACITY. */
+/* The tensors of a model in `list`, which has room for PARAMETERS_CAPACITY; `block` may be NULL. */
 static void list_parameters(stored_tensor *list, const parameter_table *table, real *block)
 {
     for (size_t i = 0; i < table->count; i++) {
         const tensor *each = &table->tensors[i];
-        list[i] = (stored_tensor){each->name, each->rows, each->columns, block + each->offset};
+        list[i] = (stored_tensor){each->name, each->rows, each->columns, block != NULL ? block + each->offset : NULL};
     }
 }
 
@@ -71,34 +71,16 @@ nmt_status checkpoint_save_model(const nmt_model *model, const real *block, cons
 /* ---- models: reading
  * ------------------------------------------------------------------------------------------------------ */
 
-static nmt_status list_words(const safetensors *from, const char *key, const json *array, const char **list,
-                             vocabulary **words, nmt_error *error)
-{
-    size_t count = 0;
-    place where;
-    safetensors_place(&where, from, key);
-    for (const json *each = json_first(array); each != NULL; each = json_next(each)) {
-        if (json_type_of(each) != JSON_STRING) {
-            return error_set(error, NMT_INVALID, "%s: entry %zu of a vocabulary: expected a string, found %s",
-                             quote_path(&(path_quotation){{0}}, where.text), count + 1,
-                             json_type_name(json_type_of(each)));
-        }
-        list[count++] = json_string(each);
-    }
-    return vocabulary_from_words(words, list, count, where.text, error);
-}
-
 static nmt_status read_words(const safetensors *from, const char *key, vocabulary **words, nmt_error *error)
 {
-    json *array;
-    const char **list;
-    TRY(safetensors_json(from, key, JSON_ARRAY, &array, error));
-    nmt_status status = memory_new(&list, json_count(array), sizeof *list, "a vocabulary", error);
-    if (status == NMT_OK) {
-        status = list_words(from, key, array, list, words, error);
-        free(list);
-    }
-    json_free(array);
+    const char *text;
+    place where;
+    json_strings strings;
+    TRY(safetensors_text(from, key, &text, error));
+    safetensors_place(&where, from, key);
+    TRY(json_parse_strings(&strings, text, strlen(text), where.text, error));
+    const nmt_status status = vocabulary_from_words(words, strings.list, strings.count, where.text, error);
+    json_strings_free(&strings);
     return status;
 }
 
@@ -112,7 +94,7 @@ static nmt_status read_config(const safetensors *from, nmt_config **config, nmt_
     return status;
 }
 
-/* A model as the metadata describes it, without its numbers. */
+/* A model as the metadata describes it, without its block. */
 static nmt_status create_described(const safetensors *from, nmt_model **model, nmt_error *error)
 {
     nmt_config *config = NULL;
@@ -125,7 +107,7 @@ static nmt_status create_described(const safetensors *from, nmt_model **model, n
         status = read_words(from, "target_vocabulary", &target_words, error);
     }
     if (status == NMT_OK) {
-        return model_create(model, config, source_words, target_words, error);
+        return model_describe(model, config, source_words, target_words, error);
     }
     nmt_config_free(config);
     vocabulary_free(source_words);
@@ -145,6 +127,7 @@ static nmt_status keep_text(const safetensors *from, const char *key, char **tex
     return NMT_OK;
 }
 
+/* The block is made only when the file is known to hold as many numbers: what a file costs is bounded by its length. */
 static nmt_status fill_model(safetensors *from, nmt_model *model, nmt_error *error)
 {
     stored_tensor list[PARAMETERS_CAPACITY];
@@ -153,6 +136,9 @@ static nmt_status fill_model(safetensors *from, nmt_model *model, nmt_error *err
     json_free(history);
     TRY(keep_text(from, "history", &model->history, error));
     TRY(keep_text(from, "version", &model->version, error));
+    list_parameters(list, &model->parameters, NULL);
+    TRY(safetensors_check(from, list, model->parameters.count, error));
+    TRY(model_allocate(model, error));
     list_parameters(list, &model->parameters, model->block);
     return safetensors_read(from, list, model->parameters.count, error);
 }

@@ -157,6 +157,8 @@ static const config_key keys[] = {
     NUMBER(dropout.readout, 0, KEY_BELOW_MAXIMUM, 0, 1, "Share dropped of what the readout's output matrix reads."),
 
     INTEGER(training.epochs, 10, 1, COUNT_LARGEST, "Passes over the training text."),
+    INTEGER(training.max_updates, 0, 0, COUNT_LARGEST,
+            "End the run after so many updates, resumed ones included, or after the epochs. 0: after the epochs."),
     INTEGER(training.batch_size, 64, 1, COUNT_LARGEST, "Size of a batch, in batch_unit."),
     CHOICE(training.batch_unit, "sentences", batch_unit_choices,
            "Count a batch in sentence pairs, or in target tokens with </s>."),
@@ -179,6 +181,9 @@ static const config_key keys[] = {
            "Scale the gradient down to this global norm when it is over it. 0: never."),
     NUMBER(training.label_smoothing, 0, KEY_BELOW_MAXIMUM, 0, 1,
            "Share of the target probability that is spread over all words. 0: none."),
+    BOOLEAN(training.skip_not_finite, false,
+            "Leave out a batch whose loss or gradient is NaN or infinite, and count it in the log, instead of ending "
+            "the run."),
     INTEGER(training.threads, 0, 0, 1024, "Threads to compute with. 0: one a processor."),
     INTEGER(training.seed, 1, 0, SEED_LARGEST, "Every random draw follows from it."),
 

@@ -63,6 +63,7 @@ struct nmt_config {
     } initialization;
     struct {
         size_t epochs;
+        size_t max_updates; /* 0: as many as the epochs have */
         size_t batch_size;
         batch_unit_key batch_unit;
         size_t pool;
@@ -76,6 +77,7 @@ struct nmt_config {
         double momentum; /* SGD */
         double clip_norm; /* 0: none */
         double label_smoothing;
+        bool skip_not_finite; /* batches whose loss or gradient is NaN or infinite */
         size_t threads;   /* 0: one a processor */
         uint64_t seed;
     } training;

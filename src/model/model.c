@@ -5,8 +5,12 @@
 #include "core/memory.h"
 #include "model/seq2seq.h"
 
-nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
-                        nmt_error *error)
+/* The configuration's bounds keep every product of sizes far from overflow: the largest tensor has 2^31 words times a
+ * few times 2^16 units. */
+_Static_assert(SIZE_MAX >= UINT64_MAX, "the sizes of a model are computed in 64 bits");
+
+nmt_status model_describe(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
+                          nmt_error *error)
 {
     nmt_model *made;
     nmt_status status = memory_new(&made, 1, sizeof *made, "a model", error);
@@ -20,9 +24,25 @@ nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *sourc
     made->source_words = source_words;
     made->target_words = target_words;
     status = seq2seq_create(made, error);
-    if (status == NMT_OK) {
-        status = memory_new(&made->block, made->parameters.size, sizeof *made->block, "the parameters", error);
+    if (status != NMT_OK) {
+        nmt_model_free(made);
+        return status;
     }
+    *model = made;
+    return NMT_OK;
+}
+
+nmt_status model_allocate(nmt_model *model, nmt_error *error)
+{
+    return memory_new(&model->block, model->parameters.size, sizeof *model->block, "the parameters", error);
+}
+
+nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
+                        nmt_error *error)
+{
+    nmt_model *made;
+    TRY(model_describe(&made, config, source_words, target_words, error));
+    const nmt_status status = model_allocate(made, error);
     if (status != NMT_OK) {
         nmt_model_free(made);
         return status;

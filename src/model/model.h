@@ -62,7 +62,15 @@ struct nmt_model {
     char *version;      /* of the program that wrote it */
 };
 
-/* A model with zeroed parameters. Takes ownership of config and vocabularies, also on failure. */
+/* A model that has its table of parameters and no block yet: what it takes is known before it is taken. Takes ownership
+ * of config and vocabularies, also on failure. */
+nmt_status model_describe(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
+                          nmt_error *error);
+
+/* Gives it its block, zeroed. */
+nmt_status model_allocate(nmt_model *model, nmt_error *error);
+
+/* Both. */
 nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
                         nmt_error *error);
 

@@ -1,12 +1,14 @@
 #include "model/safetensors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/io.h"
 #include "core/memory.h"
@@ -273,9 +275,14 @@ static nmt_status check_metadata(safetensors *from, const char *format, nmt_erro
 nmt_status safetensors_open(safetensors *from, const char *path, const char *format, nmt_error *error)
 {
     *from = (safetensors){.path = path};
-    from->file = fopen(path, "rbe");
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe, refused below, shall not be waited for */
+    from->file = file >= 0 ? fdopen(file, "rb") : NULL;
     if (from->file == NULL) {
-        return io_failure(error, path, "cannot be opened", errno);
+        const int cause = errno;
+        if (file >= 0) {
+            close(file);
+        }
+        return io_failure(error, path, "cannot be opened", cause);
     }
     TRY(read_header(from, error));
     return check_metadata(from, format, error);
@@ -479,19 +486,35 @@ static nmt_status read_values(safetensors *from, const stored_tensor *wanted, nm
     return NMT_OK;
 }
 
-static nmt_status check_and_read(safetensors *from, extent *extents, const stored_tensor *list, size_t count,
-                                 nmt_error *error)
+/* Leaves the extents in the order of the file. */
+static nmt_status check(const safetensors *from, extent *extents, const stored_tensor *list, size_t count,
+                        nmt_error *error)
 {
     TRY(check_names(from, list, count, error));
     for (size_t i = 0; i < count; i++) {
         extents[i].wanted = &list[i];
         TRY(check_entry(from, &extents[i], error));
     }
-    TRY(check_cover(from, extents, count, error));
-    for (size_t i = 0; i < count; i++) { /* in the order of the file */
+    return check_cover(from, extents, count, error);
+}
+
+static nmt_status check_and_read(safetensors *from, extent *extents, const stored_tensor *list, size_t count,
+                                 nmt_error *error)
+{
+    TRY(check(from, extents, list, count, error));
+    for (size_t i = 0; i < count; i++) {
         TRY(read_values(from, extents[i].wanted, error));
     }
     return NMT_OK;
+}
+
+nmt_status safetensors_check(const safetensors *from, const stored_tensor *list, size_t count, nmt_error *error)
+{
+    extent *extents;
+    TRY(memory_new(&extents, count, sizeof *extents, "the tensors of a model file", error));
+    const nmt_status status = check(from, extents, list, count, error);
+    free(extents);
+    return status;
 }
 
 nmt_status safetensors_read(safetensors *from, const stored_tensor *list, size_t count, nmt_error *error)

@@ -44,6 +44,9 @@ void safetensors_close(safetensors *from);
 nmt_status safetensors_text(const safetensors *from, const char *key, const char **text, nmt_error *error);
 nmt_status safetensors_json(const safetensors *from, const char *key, json_type type, json **value, nmt_error *error);
 
+/* Whether the file holds exactly the tensors of `list`, and nothing else; their values are not touched. */
+nmt_status safetensors_check(const safetensors *from, const stored_tensor *list, size_t count, nmt_error *error);
+
 /* Fills exactly the tensors of `list`, in whatever order the file has them; once for each opening. */
 nmt_status safetensors_read(safetensors *from, const stored_tensor *list, size_t count, nmt_error *error);
 

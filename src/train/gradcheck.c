@@ -57,9 +57,8 @@ static nmt_status set_up(check *c, nmt_error *error)
     TRY(model_create(&c->model, config, source_words, target_words, error));
     draw_parameters(c->model, config->training.seed);
     TRY(memory_new(&c->gradient, c->model->parameters.size, sizeof *c->gradient, "the gradient", error));
-    c->loader = (loader){.pairs = c->pairs,
-                         .source_words = c->model->source_words,
-                         .target_words = c->model->target_words};
+    c->loader =
+        (loader){.pairs = c->pairs, .source_words = c->model->source_words, .target_words = c->model->target_words};
     uint32_t pair[SENTENCES];
     size_t count = 0;
     for (; count < SENTENCES && count < corpus_size(c->pairs); count++) {
@@ -137,7 +136,7 @@ static nmt_status check_tensor(check *c, double *scratch, const tensor *entry, s
     return NMT_OK;
 }
 
-/* ---- the two paths through attention --------------------------------------------------------------------------------- */
+/* ---- the two paths through attention ---------------------------------------------------------------------------- */
 
 static double norm(const double *values, size_t count)
 {

@@ -4,30 +4,75 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/io.h"
 
-nmt_status run_log_open(run_log *log, const nmt_train_observer *observer, const char *directory, bool append,
-                        nmt_error *error)
+/* Whether a line (without its newline) is an event up to `update`. */
+static bool is_kept(const char *line, size_t length, uint64_t update)
 {
-    *log = (run_log){.observer = observer};
-    TRY(io_join(&log->path, directory, "log.jsonl", error));
-    log->file = fopen(log->path, append ? "a" : "w");
-    if (log->file == NULL) {
-        const nmt_status status = error_set(error, NMT_IO, "%s: %s", log->path, strerror(errno));
-        run_log_close(log);
-        return status;
+    json *event;
+    if (json_parse(&event, line, length, "log.jsonl", NULL) != NMT_OK) {
+        return false;
+    }
+    const json *at = json_type_of(event) == JSON_OBJECT ? json_get(event, "update") : NULL;
+    const bool kept = at == NULL || json_type_of(at) != JSON_NUMBER || json_number(at) <= (double)update;
+    json_free(event);
+    return kept;
+}
+
+/* Bytes of whole lines that are kept. */
+static size_t kept_length(const char *text, size_t length, uint64_t update)
+{
+    const char *line = text, *newline;
+    while ((newline = memchr(line, '\n', (size_t)(text + length - line))) != NULL &&
+           is_kept(line, (size_t)(newline - line), update)) {
+        line = newline + 1;
+    }
+    return (size_t)(line - text);
+}
+
+static nmt_status cut_off(const char *path, uint64_t update, nmt_error *error)
+{
+    char *text;
+    size_t length;
+    if (access(path, F_OK) != 0) {
+        return NMT_OK;
+    }
+    TRY(io_read_file(&text, &length, path, SIZE_MAX - 2, error));
+    const size_t kept = kept_length(text, length, update);
+    free(text);
+    if (kept < length && truncate(path, (off_t)kept) != 0) {
+        return io_failure(error, path, "cannot be cut off", errno);
     }
     return NMT_OK;
 }
 
-void run_log_close(run_log *log)
+nmt_status run_log_open(run_log *log, const nmt_train_observer *observer, const char *directory,
+                        const uint64_t *resumed_from, nmt_error *error)
 {
-    if (log->file != NULL) {
-        fclose(log->file);
+    *log = (run_log){.observer = observer};
+    TRY(io_join(&log->path, directory, "log.jsonl", error));
+    nmt_status status = resumed_from != NULL ? cut_off(log->path, *resumed_from, error) : NMT_OK;
+    if (status == NMT_OK) {
+        log->file = fopen(log->path, resumed_from != NULL ? "ae" : "we");
+        status = log->file != NULL ? NMT_OK : io_failure(error, log->path, "cannot be opened", errno);
+    }
+    if (status != NMT_OK) {
+        run_log_close(log, NULL);
+    }
+    return status;
+}
+
+nmt_status run_log_close(run_log *log, nmt_error *error)
+{
+    nmt_status status = NMT_OK;
+    if (log->file != NULL && fclose(log->file) != 0) {
+        status = io_failure(error, log->path, "cannot be written", errno);
     }
     free(log->path);
-    *log = (run_log){0};
+    *log = (run_log){.observer = log->observer};
+    return status;
 }
 
 void run_log_line(const run_log *log, const char *format, ...)
@@ -52,5 +97,5 @@ nmt_status run_log_event(run_log *log, json *event, nmt_error *error)
     }
     const bool written = fprintf(log->file, "%s\n", text) >= 0 && fflush(log->file) == 0;
     free(text);
-    return written ? NMT_OK : error_set(error, NMT_IO, "%s: %s", log->path, strerror(errno));
+    return written ? NMT_OK : io_failure(error, log->path, "cannot be written", errno);
 }

@@ -4,6 +4,7 @@
 
 #include <nmt/train.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "core/error.h"
@@ -15,10 +16,13 @@ typedef struct run_log {
     char *path;
 } run_log;
 
-/* Opens log.jsonl in `directory`: anew, or to go on behind what is there. */
-nmt_status run_log_open(run_log *log, const nmt_train_observer *observer, const char *directory, bool append,
-                        nmt_error *error);
-void run_log_close(run_log *log);
+/* Opens log.jsonl in `directory`: anew (NULL), or to go on from an update: what a run that was killed wrote behind it,
+ * perhaps half a line, is cut off, because it comes again. */
+nmt_status run_log_open(run_log *log, const nmt_train_observer *observer, const char *directory,
+                        const uint64_t *resumed_from, nmt_error *error);
+
+/* Lines for a person may still follow. */
+nmt_status run_log_close(run_log *log, nmt_error *error);
 
 /* A line for a person. */
 void run_log_line(const run_log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));

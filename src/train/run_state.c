@@ -10,7 +10,8 @@
 #include "model/checkpoint.h"
 
 /* Keys that may differ between a run and its continuation. */
-static const char *const free_keys[] = {"training.threads", "training.epochs", "output.directory"};
+static const char *const free_keys[] = {"training.threads", "training.epochs", "training.max_updates",
+                                        "output.directory"};
 
 static size_t blocks_of(state_block *blocks, const nmt_model *model, const optimizer *rule)
 {
@@ -51,7 +52,9 @@ static json *fields_of(const run_state *state, const nmt_model *model, const opt
     const bool complete =
         fields != NULL && add_integer(fields, "epoch", state->epoch) && add_integer(fields, "batch", state->batch) &&
         add_integer(fields, "update", state->update) && add_integer(fields, "optimizer_step", rule->step) &&
-        add_integer(fields, "without_better", state->without_better) && add_integer(fields, "text", fingerprint) &&
+        add_integer(fields, "without_better", state->without_better) &&
+        add_integer(fields, "skipped", state->skipped) &&
+        add_integer(fields, "skipped_in_a_row", state->skipped_in_a_row) && add_integer(fields, "text", fingerprint) &&
         add_integer(fields, "words", words_fingerprint(model)) &&
         json_add(fields, "nats", json_new_number(state->nats)) &&
         json_add(fields, "tokens", json_new_number(state->tokens)) &&
@@ -81,8 +84,7 @@ nmt_status run_state_save(const run_state *state, const nmt_model *model, const 
     return status;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------------
- */
+/* ---- loading ---------------------------------------------------------------------------------------------------- */
 
 static bool is_free(const char *key)
 {
@@ -185,6 +187,8 @@ static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule
                          .has_best = take_boolean(&reader, "has_best"),
                          .best = take_number(&reader, "best"),
                          .without_better = take_integer(&reader, "without_better"),
+                         .skipped = take_integer(&reader, "skipped"),
+                         .skipped_in_a_row = take_integer(&reader, "skipped_in_a_row"),
                          .finished = take_boolean(&reader, "finished")};
     rule->step = take_integer(&reader, "optimizer_step");
     if (reader.missing != NULL) {

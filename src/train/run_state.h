@@ -16,15 +16,17 @@
 #include "train/optimizer.h"
 
 typedef struct run_state {
-    uint64_t epoch;  /* the current one, from 1 */
-    uint64_t batch;  /* batches of it that are done */
-    uint64_t update; /* updates done */
-    double nats, tokens;      /* training loss since the last validation */
+    uint64_t epoch;      /* the current one, from 1 */
+    uint64_t batch;      /* batches of it that are done */
+    uint64_t update;     /* updates done */
+    double nats, tokens; /* training loss since the last validation */
     bool has_best;
-    double best;              /* the metric of the best model so far */
-    uint64_t without_better;  /* validations since */
-    bool finished;            /* by patience */
-    json *history;            /* array: one object a validation */
+    double best;             /* the metric of the best model so far */
+    uint64_t without_better; /* validations since */
+    bool finished;           /* by patience */
+    uint64_t skipped;        /* batches left out because a number was not finite */
+    uint64_t skipped_in_a_row;
+    json *history; /* array: one object a validation */
 } run_state;
 
 /* `fingerprint` tells the training text; see corpus_summary. */

@@ -14,11 +14,10 @@ static nmt_status make_vocabularies(vocabulary **source_words, vocabulary **targ
     const size_t minimum = config->vocabulary.minimum_count;
     TRY(make_vocabulary(source_words, config->vocabulary.source_file, source_counts, config->vocabulary.source_size,
                         minimum, error));
-    const nmt_status status =
-        config->vocabulary.shared
-            ? vocabulary_copy(target_words, *source_words, error)
-            : make_vocabulary(target_words, config->vocabulary.target_file, target_counts,
-                              config->vocabulary.target_size, minimum, error);
+    const nmt_status status = config->vocabulary.shared
+                                  ? vocabulary_copy(target_words, *source_words, error)
+                                  : make_vocabulary(target_words, config->vocabulary.target_file, target_counts,
+                                                    config->vocabulary.target_size, minimum, error);
     if (status != NMT_OK) {
         vocabulary_free(*source_words);
     }

@@ -2,6 +2,7 @@
  * A training run: open the text, make or resume a model, then for each batch loss and gradient, clip, update; now and
  * then validate, keep the best model and save the state.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <nmt/train.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #include "train/clipping.h"
 #include "train/loader.h"
 #include "train/optimizer.h"
+#include "train/run_lock.h"
 #include "train/run_log.h"
 #include "train/run_state.h"
 #include "train/schedule.h"
@@ -31,6 +34,7 @@
 
 typedef struct trainer {
     const nmt_config *config;
+    run_lock lock;
     run_log log;
     char *model_path, *state_path;
     corpus *pairs;
@@ -44,6 +48,7 @@ typedef struct trainer {
 
     /* For reports only; nothing that is computed depends on them. */
     double started, reported, reported_nats, reported_tokens;
+    double update_seconds, update_tokens; /* of the updates since the last validation */
     double resumed_updates;
 } trainer;
 
@@ -54,8 +59,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* ---- setting up -----------------------------------------------------------------------------------------------------
- */
+/* ---- setting up ------------------------------------------------------------------------------------------------- */
 
 static nmt_status set_threads(const nmt_config *config, nmt_error *error)
 {
@@ -110,14 +114,53 @@ static nmt_status start_state(trainer *run, bool resume, nmt_error *error)
     return run->state.history != NULL ? NMT_OK : error_set(error, NMT_NO_MEMORY, "out of memory: the history");
 }
 
-static nmt_status set_up(trainer *run, bool resume, const nmt_train_observer *observer, nmt_error *error)
+/* What is there already stays, unless the caller says otherwise. */
+static nmt_status check_overwriting(const trainer *run, const nmt_train_options *options, nmt_error *error)
+{
+    const char *const paths[] = {run->model_path, run->state_path};
+    struct stat facts;
+    for (size_t i = 0; i < 2 && !options->resume && !options->overwrite; i++) {
+        if (lstat(paths[i], &facts) == 0) {
+            return error_set(error, NMT_INVALID,
+                             "%s: is there already; resume its run (--resume) or overwrite it (--overwrite)",
+                             quote_path(&(path_quotation){{0}}, paths[i]));
+        }
+        if (errno != ENOENT) {
+            return io_failure(error, paths[i], "cannot be looked for", errno);
+        }
+    }
+    return NMT_OK;
+}
+
+/* The output directory is this run's from here on. */
+static nmt_status enter_directory(trainer *run, const nmt_train_options *options, nmt_error *error)
+{
+    const char *directory = run->config->output.directory;
+    TRY(io_make_directories(directory, error));
+    TRY(io_join(&run->model_path, directory, "model.safetensors", error));
+    TRY(io_join(&run->state_path, directory, "last.state", error));
+    TRY(run_lock_take(&run->lock, directory, error));
+    return check_overwriting(run, options, error);
+}
+
+/* The log is opened last, so that a start that fails leaves that of the run before. The state of a run that is
+ * overwritten goes as well: resumed beside the new run's first model it would seem to be of that run. */
+static nmt_status open_log(trainer *run, bool resume, const nmt_train_observer *observer, nmt_error *error)
+{
+    TRY(run_log_open(&run->log, observer, run->config->output.directory, resume ? &run->state.update : NULL, error));
+    if (!resume && unlink(run->state_path) != 0 && errno != ENOENT) {
+        return io_failure(error, run->state_path, "cannot be removed", errno);
+    }
+    return NMT_OK;
+}
+
+static nmt_status set_up(trainer *run, const nmt_train_options *options, const nmt_train_observer *observer,
+                         nmt_error *error)
 {
     const nmt_config *config = run->config;
     vocabulary *source_words, *target_words;
     TRY(set_threads(config, error));
-    TRY(io_make_directories(config->output.directory, error));
-    TRY(io_join(&run->model_path, config->output.directory, "model.safetensors", error));
-    TRY(io_join(&run->state_path, config->output.directory, "last.state", error));
+    TRY(enter_directory(run, options, error));
     TRY(training_text_open(&run->pairs, &source_words, &target_words, config, error));
     TRY(make_model(run, source_words, target_words, error));
     run->loader = (loader){
@@ -126,9 +169,8 @@ static nmt_status set_up(trainer *run, bool resume, const nmt_train_observer *ob
     if (run->validates) {
         TRY(validation_open(&run->validation, run->model, error));
     }
-    TRY(start_state(run, resume, error));
-    /* Last, so that a start that fails leaves the log of the run before. */
-    return run_log_open(&run->log, observer, config->output.directory, resume, error);
+    TRY(start_state(run, options->resume, error));
+    return open_log(run, options->resume, observer, error);
 }
 
 static void tear_down(trainer *run)
@@ -142,11 +184,11 @@ static void tear_down(trainer *run)
     json_free(run->state.history);
     free(run->model_path);
     free(run->state_path);
-    run_log_close(&run->log);
+    run_log_close(&run->log, NULL);
+    run_lock_release(&run->lock);
 }
 
-/* ---- what the log says at the start and at the end
- * ------------------------------------------------------------------- */
+/* ---- what the log says at the start and at the end -------------------------------------------------------------- */
 
 static nmt_status log_unknown(const trainer *run, corpus *pairs, const char *what, nmt_error *error)
 {
@@ -157,10 +199,23 @@ static nmt_status log_unknown(const trainer *run, corpus *pairs, const char *wha
     return NMT_OK;
 }
 
+static void log_lock(const trainer *run)
+{
+    if (run->lock.unsupported) {
+        run_log_line(&run->log, "%s: the file system has no locks: do not start a second run there",
+                     run->config->output.directory);
+    }
+    if (run->lock.dead != 0) {
+        run_log_line(&run->log, "%s: taken over from process %ld, which is gone; unfinished files removed: %zu",
+                     run->config->output.directory, run->lock.dead, run->lock.removed);
+    }
+}
+
 static nmt_status log_start(const trainer *run, nmt_error *error)
 {
     const run_log *log = &run->log;
     const corpus_summary text = corpus_summarise(run->pairs);
+    log_lock(run);
     run_log_line(log,
                  "training text: %" PRIu64 " pairs, %" PRIu64 " source and %" PRIu64
                  " target tokens; left out: %" PRIu64 " with an empty side, %" PRIu64 " over %zu tokens",
@@ -193,8 +248,7 @@ static void log_end(const trainer *run)
                  now() - run->started, (double)usage.ru_maxrss / 1024, run->model_path);
 }
 
-/* ---- validation, best model, saving
- * ---------------------------------------------------------------------------------- */
+/* ---- validation, best model, saving ----------------------------------------------------------------------------- */
 
 static nmt_status save_state(const trainer *run, nmt_error *error)
 {
@@ -220,6 +274,9 @@ static nmt_status remember(trainer *run, const validation_result *result, nmt_er
     bool complete = entry != NULL && json_add(entry, "epoch", json_new_number((double)state->epoch)) &&
                     json_add(entry, "update", json_new_number((double)state->update)) &&
                     json_add(entry, "train_loss", json_new_number(state->nats / state->tokens));
+    if (complete && run->config->training.skip_not_finite) {
+        complete = json_add(entry, "skipped_batches", json_new_number((double)state->skipped));
+    }
     if (complete && run->validates) {
         complete = json_add(entry, "validation_loss", json_new_number(result->loss)) &&
                    json_add(entry, "validation_perplexity", json_new_number(exp(result->loss)));
@@ -234,7 +291,10 @@ static nmt_status remember(trainer *run, const validation_result *result, nmt_er
     }
     if (event != NULL) {
         json_add(event, "seconds", json_new_number(now() - run->started));
+        json_add(event, "update_seconds", json_new_number(run->update_seconds));
+        json_add(event, "update_tokens", json_new_number(run->update_tokens));
     }
+    run->update_seconds = run->update_tokens = 0;
     return run_log_event(&run->log, event, error);
 }
 
@@ -332,11 +392,14 @@ static nmt_status validate(trainer *run, nmt_error *error)
     return NMT_OK;
 }
 
-/* ---- updates --------------------------------------------------------------------------------------------------------
- */
+/* ---- updates ---------------------------------------------------------------------------------------------------- */
 
-/* Names the loss, or the first tensor whose gradient is not finite, and the batch's lines. */
-static nmt_status not_finite(const trainer *run, const uint32_t *pair, size_t count, double loss, nmt_error *error)
+/* What is not finite (the loss, or the first tensor whose gradient is not), and the batch's lines. */
+typedef struct finding {
+    char text[900];
+} finding;
+
+static const char *find_fault(finding *found, const trainer *run, const uint32_t *pair, size_t count, double loss)
 {
     const char *where = isfinite(loss) ? find_not_finite(run, run->gradient) : NULL;
     char lines[256] = "";
@@ -345,13 +408,27 @@ static nmt_status not_finite(const trainer *run, const uint32_t *pair, size_t co
         used += (size_t)snprintf(lines + used, sizeof lines - used, "%s%" PRIu64, listed > 0 ? ", " : "",
                                  corpus_line(run->pairs, pair[listed]));
     }
-    path_quotation text, model;
-    return error_set(error, NMT_NOT_FINITE,
-                     "update %" PRIu64 ": expected finite numbers, found NaN or infinity in %s%s; lines of %s in the "
-                     "batch: %s%s; %s%s",
-                     run->state.update + 1, where != NULL ? "the gradient of " : "the loss", where != NULL ? where : "",
-                     quote_path(&text, run->config->data.train_source), lines, listed < count ? ", ..." : "",
-                     last_good(run), quote_path(&model, run->model_path));
+    snprintf(found->text, sizeof found->text, "NaN or infinity in %s%s; lines of %s in the batch: %s%s",
+             where != NULL ? "the gradient of " : "the loss", where != NULL ? where : "",
+             quote_path(&(path_quotation){{0}}, run->config->data.train_source), lines, listed < count ? ", ..." : "");
+    return found->text;
+}
+
+/* The batch ends the run; or is left out, unless the whole epoch has been. */
+static nmt_status not_finite(trainer *run, const epoch_plan *plan, const char *found, nmt_error *error)
+{
+    run_state *state = &run->state;
+    if (!run->config->training.skip_not_finite || state->skipped_in_a_row + 1 >= plan->batches) {
+        return error_set(error, NMT_NOT_FINITE, "update %" PRIu64 ": expected finite numbers, found %s; %s%s",
+                         state->update + 1, found, last_good(run), quote_path(&(path_quotation){{0}}, run->model_path));
+    }
+    memset(run->gradient, 0, run->model->parameters.size * sizeof *run->gradient);
+    state->batch++;
+    state->skipped++;
+    state->skipped_in_a_row++;
+    run_log_line(&run->log, "update %" PRIu64 ": left out a batch, the %" PRIu64 ". of this run: %s", state->update + 1,
+                 state->skipped, found);
+    return NMT_OK;
 }
 
 static void report(trainer *run, const batch_loss *loss, double norm, double rate, size_t batches)
@@ -364,7 +441,8 @@ static void report(trainer *run, const batch_loss *loss, double norm, double rat
     }
     const run_state *state = &run->state;
     const double time = now(), elapsed = time - run->reported;
-    const double updates = (double)run->config->training.epochs * (double)batches;
+    const double limit = run->config->training.max_updates > 0 ? (double)run->config->training.max_updates : INFINITY;
+    const double updates = fmin((double)run->config->training.epochs * (double)batches, limit);
     const double done = (double)state->update - run->resumed_updates;
     const nmt_progress progress = {.epoch = state->epoch,
                                    .epochs = run->config->training.epochs,
@@ -387,6 +465,7 @@ static nmt_status update(trainer *run, const epoch_plan *plan, size_t index, nmt
     const nmt_config *config = run->config;
     const uint32_t *pair = plan->pair + plan->start[index];
     const size_t count = plan->start[index + 1] - plan->start[index];
+    const double begun = now();
     const double rate = learning_rate(config->training.learning_rate, config->training.halve_every, run->state.epoch);
     TRY(loader_load(&run->loader, pair, count, error));
     const batch *pairs = &run->loader.batch;
@@ -397,14 +476,17 @@ static nmt_status update(trainer *run, const epoch_plan *plan, size_t index, nmt
                                 error));
     const double norm = gradient_norm(run->gradient, run->model->parameters.size);
     if (!isfinite(loss.nats) || !isfinite(norm)) {
-        return not_finite(run, pair, count, loss.nats, error);
+        return not_finite(run, plan, find_fault(&(finding){{0}}, run, pair, count, loss.nats), error);
     }
     optimizer_update(&run->rule, run->model->block, run->gradient, rate,
                      clipping_scale(norm, config->training.clip_norm));
     run->state.update++;
     run->state.batch++;
+    run->state.skipped_in_a_row = 0;
     run->state.nats += loss.nats;
     run->state.tokens += (double)loss.tokens;
+    run->update_seconds += now() - begun;
+    run->update_tokens += (double)loss.tokens;
     report(run, &loss, norm, rate, plan->batches);
     return NMT_OK;
 }
@@ -423,14 +505,21 @@ static nmt_status stop_early(const trainer *run, nmt_error *error)
                      run->state_path);
 }
 
+static bool has_all_updates(const trainer *run)
+{
+    const size_t most = run->config->training.max_updates;
+    return most > 0 && run->state.update >= most;
+}
+
 /* The rest of the current epoch. */
 static nmt_status run_epoch(trainer *run, const epoch_plan *plan, nmt_error *error)
 {
     const size_t every = run->config->validation.every;
-    while (run->state.batch < plan->batches && !run->state.finished) {
+    while (run->state.batch < plan->batches && !run->state.finished && !has_all_updates(run)) {
+        const uint64_t before = run->state.update;
         TRY(update(run, plan, run->state.batch, error));
-        const bool last = run->state.batch == plan->batches;
-        if (every > 0 ? run->state.update % every == 0 : last) {
+        const bool moved = run->state.update > before, last = run->state.batch == plan->batches;
+        if (every > 0 ? moved && run->state.update % every == 0 : last) {
             TRY(validate(run, error));
             TRY(save_state(run, error));
         }
@@ -457,7 +546,7 @@ static nmt_status run_epochs(trainer *run, nmt_error *error)
         const nmt_status status = run_epoch(run, &plan, error);
         epoch_plan_free(&plan);
         TRY(status);
-        if (state->epoch == config->training.epochs || state->finished) {
+        if (state->epoch == config->training.epochs || state->finished || has_all_updates(run)) {
             break;
         }
         state->epoch++;
@@ -470,11 +559,17 @@ static nmt_status run_epochs(trainer *run, nmt_error *error)
     return save_state(run, error);
 }
 
-nmt_status nmt_train(const nmt_config *config, bool resume, const nmt_train_observer *observer, nmt_error *error)
+nmt_status nmt_train(const nmt_config *config, const nmt_train_options *options, const nmt_train_observer *observer,
+                     nmt_error *error)
 {
+    static const nmt_train_options none = {0};
     trainer run = {.config = config};
+    options = options != NULL ? options : &none;
+    if (options->resume && options->overwrite) {
+        return error_set(error, NMT_INVALID, "a run can be resumed or overwritten, not both");
+    }
     TRY(config_check_training(config, "the configuration", error));
-    nmt_status status = set_up(&run, resume, observer, error);
+    nmt_status status = set_up(&run, options, observer, error);
     if (status == NMT_OK) {
         run.started = run.reported = now();
         run.resumed_updates = (double)run.state.update;
@@ -482,6 +577,9 @@ nmt_status nmt_train(const nmt_config *config, bool resume, const nmt_train_obse
     }
     if (status == NMT_OK) {
         status = run_epochs(&run, error);
+    }
+    if (status == NMT_OK) {
+        status = run_log_close(&run.log, error);
     }
     if (status == NMT_OK) {
         log_end(&run);

@@ -74,7 +74,8 @@ nmt_status validation_open(validation *set, const nmt_model *model, nmt_error *e
         validation_close(set);
         return status;
     }
-    set->loader = (loader){.pairs = set->pairs, .source_words = model->source_words, .target_words = model->target_words};
+    set->loader =
+        (loader){.pairs = set->pairs, .source_words = model->source_words, .target_words = model->target_words};
     return NMT_OK;
 }
 
@@ -117,18 +118,21 @@ static nmt_status measure_bleu(const validation *set, nmt_model *model, double *
     const char **hypotheses;
     nmt_bleu bleu;
     TRY(memory_new(&translations, set->sources.count, sizeof *translations, "the validation translations", error));
-    nmt_status status = memory_new(&hypotheses, set->sources.count, sizeof *hypotheses, "the validation translations", error);
+    nmt_status status =
+        memory_new(&hypotheses, set->sources.count, sizeof *hypotheses, "the validation translations", error);
     if (status != NMT_OK) {
         free(translations);
         return status;
     }
     const nmt_translate_options options = {.batch_size = set->batch_size};
-    status = nmt_translate(model, (const char *const *)set->sources.text, set->sources.count, &options, translations, error);
+    status =
+        nmt_translate(model, (const char *const *)set->sources.text, set->sources.count, &options, translations, error);
     if (status == NMT_OK) {
         for (size_t i = 0; i < set->sources.count; i++) {
             hypotheses[i] = translations[i].text;
         }
-        status = nmt_bleu_corpus(&bleu, hypotheses, (const char *const *)set->references.text, set->sources.count, error);
+        status =
+            nmt_bleu_corpus(&bleu, hypotheses, (const char *const *)set->references.text, set->sources.count, error);
         *score = bleu.score;
         for (size_t i = 0; i < set->sources.count; i++) {
             nmt_translation_clear(&translations[i]);

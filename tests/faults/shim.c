@@ -1,0 +1,313 @@
+/*
+ * Makes the system fail, for a program that is loaded with it (LD_PRELOAD):
+ *
+ *   NMT_FAULT=CALL:N:WHAT   the N-th CALL fails (0: none does)
+ *   NMT_FAULT_COUNT=FILE    writes how many there were of each CALL, at exit
+ *
+ * CALL: open, write, flush, fsync, rename, close (of files that are being written), truncate, alloc (of memory).
+ * Standard streams are left alone. WHAT is an error's number; "kill": the process is killed there, a write having
+ * written half; "short": a write writes half and the next one fails with ENOSPC; "hang": waits for a signal.
+ *
+ * glibc's streams write by calls that cannot be replaced from outside, so a stream opened for writing is replaced by
+ * one of fopencookie that calls back here.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { CALL_OPEN, CALL_WRITE, CALL_FLUSH, CALL_FSYNC, CALL_RENAME, CALL_CLOSE, CALL_TRUNCATE, CALL_ALLOC, CALLS };
+static const char *const names[CALLS] = {"open", "write", "flush", "fsync", "rename", "close", "truncate", "alloc"};
+
+enum { WHAT_KILL = -1, WHAT_SHORT = -2, WHAT_HANG = -3 };
+
+static long counts[CALLS];
+static int faulty = -1, what;
+static long at;
+static bool ready, full; /* a disk that is full stays so */
+
+__attribute__((constructor)) static void read_orders(void)
+{
+    const char *text = getenv("NMT_FAULT");
+    char call[16] = "", kind[16] = "";
+    if (text != NULL && sscanf(text, "%15[^:]:%ld:%15s", call, &at, kind) == 3) {
+        for (int i = 0; i < CALLS; i++) {
+            faulty = strcmp(call, names[i]) == 0 ? i : faulty;
+        }
+        what = strcmp(kind, "kill") == 0    ? WHAT_KILL
+               : strcmp(kind, "short") == 0 ? WHAT_SHORT
+               : strcmp(kind, "hang") == 0  ? WHAT_HANG
+                                            : atoi(kind);
+    }
+    ready = true;
+}
+
+__attribute__((destructor)) static void tell_counts(void)
+{
+    const char *path = getenv("NMT_FAULT_COUNT");
+    const int file = path != NULL ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+    for (int i = 0; i < CALLS && file >= 0; i++) {
+        dprintf(file, "%s %ld\n", names[i], counts[i]);
+    }
+}
+
+static void *next(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* Counts a call; whether it is the one to fail, with errno set. */
+static bool fails(int call)
+{
+    if (!ready || ++counts[call] != at || call != faulty) {
+        return false;
+    }
+    if (what == WHAT_KILL) {
+        raise(SIGKILL);
+    }
+    if (what == WHAT_HANG) {
+        sigset_t none;
+        sigemptyset(&none);
+        for (;;) {
+            sigsuspend(&none); /* a handler that returns does not end it */
+        }
+    }
+    errno = what == WHAT_SHORT ? ENOSPC : what;
+    return true;
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------------------------- */
+
+static bool writes(int flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if (writes(flags) && fails(CALL_OPEN)) {
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int fsync(int file)
+{
+    return fails(CALL_FSYNC) ? -1 : (int)syscall(SYS_fsync, file);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))next("rename");
+    return fails(CALL_RENAME) ? -1 : real(from, to);
+}
+
+int ftruncate(int file, off_t length)
+{
+    return fails(CALL_TRUNCATE) ? -1 : (int)syscall(SYS_ftruncate, file, length);
+}
+
+int truncate(const char *path, off_t length)
+{
+    return fails(CALL_TRUNCATE) ? -1 : (int)syscall(SYS_truncate, path, length);
+}
+
+/* Writes what it can of `size` bytes. */
+static ssize_t write_or_fail(int file, const char *bytes, size_t size)
+{
+    const bool halved =
+        (what == WHAT_KILL || what == WHAT_SHORT) && faulty == CALL_WRITE && counts[CALL_WRITE] + 1 == at;
+    if (halved && size > 1 && syscall(SYS_write, file, bytes, size / 2) < 0) {
+        return -1;
+    }
+    full = fails(CALL_WRITE) || full;
+    if (full) {
+        errno = what > 0 ? what : ENOSPC;
+        return -1;
+    }
+    return syscall(SYS_write, file, bytes, size);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset)
+{
+    full = fails(CALL_WRITE) || full;
+    return full ? -1 : syscall(SYS_pwrite64, file, bytes, size, offset);
+}
+
+/* ---- streams that are written ------------------------------------------------------------------------------------ */
+
+enum { STREAMS = 16 };
+
+static struct stream {
+    FILE *stream;
+    int file;
+} streams[STREAMS];
+
+static struct stream *find(FILE *stream)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        if (streams[i].stream == stream) {
+            return &streams[i];
+        }
+    }
+    return NULL;
+}
+
+static ssize_t cookie_write(void *cookie, const char *bytes, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t count = write_or_fail(*(int *)cookie, bytes + done, size - done);
+        if (count < 0) {
+            return 0; /* what fopencookie takes for an error */
+        }
+        done += (size_t)count;
+    }
+    return (ssize_t)done;
+}
+
+static int cookie_close(void *cookie)
+{
+    const int failed = fails(CALL_CLOSE), cause = errno;
+    const int closed = (int)syscall(SYS_close, *(int *)cookie);
+    errno = failed ? cause : errno;
+    return failed ? -1 : closed;
+}
+
+static FILE *replace(int file)
+{
+    struct stream *free_one = find(NULL);
+    const cookie_io_functions_t calls = {.write = cookie_write, .close = cookie_close};
+    if (free_one == NULL) {
+        abort();
+    }
+    free_one->file = file;
+    free_one->stream = fopencookie(&free_one->file, "w", calls);
+    return free_one->stream;
+}
+
+FILE *fdopen(int file, const char *mode)
+{
+    FILE *(*real)(int, const char *) = (FILE * (*)(int, const char *)) next("fdopen");
+    return mode[0] == 'r' ? real(file, mode) : replace(file);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) next("fopen");
+    if (mode[0] == 'r') {
+        return real(path, mode);
+    }
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (mode[0] == 'a' ? O_APPEND : O_TRUNC), 0666);
+    return file >= 0 ? replace(file) : NULL;
+}
+
+int fileno(FILE *stream)
+{
+    int (*real)(FILE *) = (int (*)(FILE *))next("fileno");
+    const struct stream *known = find(stream);
+    return known != NULL ? known->file : real(stream);
+}
+
+int fflush(FILE *stream)
+{
+    int (*real)(FILE *) = (int (*)(FILE *))next("fflush");
+    return stream != NULL && find(stream) != NULL && fails(CALL_FLUSH) ? EOF : real(stream);
+}
+
+int fclose(FILE *stream)
+{
+    int (*real)(FILE *) = (int (*)(FILE *))next("fclose");
+    struct stream *known = find(stream);
+    const int closed = real(stream);
+    if (known != NULL) {
+        known->stream = NULL;
+    }
+    return closed;
+}
+
+/* ---- memory: what the program and the libraries it hands data to ask for ------------------------------------------
+ */
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+enum { RANGES = 16 };
+static struct range {
+    uintptr_t begin, end;
+} ranges[RANGES];
+static int range_count;
+
+static int note_range(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    const bool ours = info->dlpi_name[0] == '\0' || strstr(info->dlpi_name, "cjson") != NULL ||
+                      strstr(info->dlpi_name, "utf8proc") != NULL;
+    for (int i = 0; ours && i < info->dlpi_phnum && range_count < RANGES; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) {
+            const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+            ranges[range_count++] = (struct range){begin, begin + part->p_memsz};
+        }
+    }
+    return 0;
+}
+
+/* `caller` is in the program, cJSON or utf8proc. */
+static bool memory_fails(const void *caller)
+{
+    if (!ready) {
+        return false;
+    }
+    if (range_count == 0) {
+        dl_iterate_phdr(note_range, NULL);
+    }
+    for (int i = 0; i < range_count; i++) {
+        if ((uintptr_t)caller >= ranges[i].begin && (uintptr_t)caller < ranges[i].end) {
+            return fails(CALL_ALLOC);
+        }
+    }
+    return false;
+}
+
+void *malloc(size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    *out = memory_fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, size);
+    return *out != NULL ? 0 : ENOMEM;
+}
