@@ -100,22 +100,27 @@ static void test_reals(void **state)
     arena_free(&space);
 }
 
-/* More than can be counted, in one array or in all: noticed, and said whose it is. */
+/* Arrays that need more than can be counted: noticed, and said whose they are. */
+static void check_overflow(size_t count, size_t size, size_t arrays)
+{
+    arena space = {0};
+    nmt_error error;
+    arena_measure(&space);
+    for (size_t i = 0; i < arrays; i++) {
+        arena_take(&space, count, size);
+    }
+    assert_int_equal(arena_reserve(&space, "the test's layout", &error), NMT_NO_MEMORY);
+    assert_non_null(strstr(error.message, "the test's layout needs more bytes than"));
+    arena_free(&space);
+}
+
 static void test_overflow(void **state)
 {
     (void)state;
-    static const size_t counts[][2] = {{SIZE_MAX / 4, 8}, {SIZE_MAX, 1}, {SIZE_MAX / 8 * 7, 1}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        arena space = {0};
-        nmt_error error;
-        arena_measure(&space);
-        arena_take(&space, counts[i][0], counts[i][1]);
-        arena_take(&space, SIZE_MAX / 4, 1);
-        arena_take(&space, 1, 1);
-        assert_int_equal(arena_reserve(&space, "the test's layout", &error), NMT_NO_MEMORY);
-        assert_non_null(strstr(error.message, "the test's layout"));
-        arena_free(&space);
-    }
+    check_overflow(SIZE_MAX / 8 + 2, 8, 1); /* as a product of 64 bits: 8 */
+    check_overflow(SIZE_MAX / 4 + 1, 1, 5); /* as a sum: 1/4 of all */
+    check_overflow(SIZE_MAX, 1, 1);         /* rounded up: 0 */
+    check_overflow(SIZE_MAX, 1, 2);
 }
 
 /* What the system refuses; the arena can be used afterwards. */

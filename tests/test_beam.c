@@ -644,6 +644,18 @@ static void equal_probabilities_go_to_the_smaller_number(void **state)
         assert_int_equal(found[k].ids[0], expected[k]);
     }
     free_hypotheses(found, 4);
+
+    /* And to the better beginning: all three take up the first of them. */
+    options.beam = options.nbest = 3;
+    options.min_length = 2;
+    search_well(beam_search, &model, 0, 1, &options, found); /* a limit of 2 */
+    const int32_t second[] = {TOKEN_UNKNOWN, 3, 4};
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(found[k].length, 2);
+        assert_int_equal(found[k].ids[0], TOKEN_UNKNOWN);
+        assert_int_equal(found[k].ids[1], second[k]);
+    }
+    free_hypotheses(found, 3);
 }
 
 static void only_bans_keep_a_beam_of_one_from_greedy_search(void **state)

@@ -81,6 +81,11 @@ static void defaults_are_as_documented(void **state)
     assert_int_equal(config->model.decoder_hidden, 512);
     assert_string_equal(config->model.attention_score, "additive");
     assert_int_equal(config->model.attention_size, 512);
+    assert_int_equal(config->model.attention_heads, 1);
+    assert_int_equal(config->model.attention_extent, REACH_GLOBAL);
+    assert_int_equal(config->model.attention_window, 10);
+    assert_int_equal(config->model.order, ORDER_BAHDANAU);
+    assert_true(config->model.input_feeding);
     assert_int_equal(config->model.gru, GRU_RESET_AFTER);
     assert_int_equal(config->model.initial_state, INITIAL_STATE_BACKWARD);
     assert_int_equal(config->model.readout, READOUT_LINEAR);
@@ -102,7 +107,7 @@ static void defaults_are_as_documented(void **state)
     assert_true(config->training.beta1 == 0.9 && config->training.beta2 == 0.999 && config->training.epsilon == 1e-8);
     assert_true(config->training.rho == 0.95 && config->training.adadelta_epsilon == 1e-6);
     assert_true(config->training.momentum == 0 && config->training.clip_norm == 5);
-    assert_true(config->training.label_smoothing == 0);
+    assert_true(config->training.label_smoothing == 0 && config->training.coverage == 0);
     assert_true(config->dropout.embedding == 0 && config->dropout.annotation == 0 && config->dropout.readout == 0);
     assert_int_equal(config->training.threads, 0);
     assert_int_equal(config->training.seed, 1);
@@ -193,8 +198,16 @@ static void faults_of_a_file_are_named(void **state)
          "c.json: training.optimizer: expected \"adam\", \"adadelta\" or \"sgd\", found the text \"Adam\""},
         {"{\"training\": {\"optimizer\": false}}",
          "c.json: training.optimizer: expected \"adam\", \"adadelta\" or \"sgd\", found false"},
-        {"{\"model\": {\"attention_score\": \"dot\"}}",
-         "c.json: model.attention_score: expected \"additive\", found the text \"dot\""},
+        {"{\"model\": {\"attention_score\": \"dott\"}}",
+         "c.json: model.attention_score: expected \"additive\", \"dot\", \"general\", \"concat\", \"scaled_dot\", "
+         "\"gaussian\" or \"fixed\", found the text \"dott\""},
+        {"{\"model\": {\"order\": \"Luong\"}}",
+         "c.json: model.order: expected \"bahdanau\" or \"luong\", found the text \"Luong\""},
+        {"{\"model\": {\"attention_extent\": \"local\"}}",
+         "c.json: model.attention_extent: expected \"global\", \"local_m\" or \"local_p\", found the text \"local\""},
+        {"{\"model\": {\"attention_heads\": 33}}",
+         "c.json: model.attention_heads: expected an integer from 1 to 32, found 33"},
+        {"{\"training\": {\"coverage\": -1}}", "c.json: training.coverage: expected a number from 0 to 1000, found -1"},
         {"{\"data\": {\"train_source\": 7}}", "c.json: data.train_source: expected a path or null, found 7"},
         {"{\"data\": {\"train_source\": \"\"}}",
          "c.json: data.train_source: expected a path or null, found the text \"\""},
@@ -241,6 +254,23 @@ static void requirements_between_keys_are_checked(void **state)
         {"{" FILES ", \"model\": {\"tied_embeddings\": true, \"readout\": \"tanh\"}}",
          "c.json: model.readout_size: expected 256 as model.target_embedding, because model.tied_embeddings is true, "
          "found 512"},
+        {"{" FILES ", \"model\": {\"attention_score\": \"dot\"}}",
+         "c.json: model.decoder_hidden: expected 1024, twice model.encoder_hidden, because model.attention_score is "
+         "\"dot\" with one head, found 512"},
+        {"{" FILES ", \"model\": {\"attention_score\": \"scaled_dot\"}}",
+         "c.json: model.decoder_hidden: expected 1024, twice model.encoder_hidden, because model.attention_score is "
+         "\"scaled_dot\" with one head, found 512"},
+        {"{" FILES ", \"model\": {\"attention_heads\": 3}}",
+         "c.json: model.attention_size: expected a multiple of model.attention_heads, 3, found 512"},
+        {"{" FILES ", \"model\": {\"attention_score\": \"fixed\", \"attention_heads\": 2}}",
+         "c.json: model.attention_heads: expected 1, because model.attention_score is \"fixed\", found 2"},
+        {"{" FILES ", \"model\": {\"attention_score\": \"fixed\", \"attention_extent\": \"local_m\"}}",
+         "c.json: model.attention_extent: expected \"global\", because model.attention_score is \"fixed\", found a "
+         "local one"},
+        {"{" FILES ", \"model\": {\"attention_score\": \"fixed\"}, \"training\": {\"coverage\": 1}}",
+         "c.json: training.coverage: expected 0, because model.attention_score is \"fixed\", found more"},
+        {"{" FILES ", \"model\": {\"order\": \"luong\", \"readout_state\": \"previous\"}}",
+         "c.json: model.readout_state: expected \"current\", because model.order is \"luong\", found \"previous\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_refused(cases[i].text, NULL, cases[i].message);
@@ -343,6 +373,8 @@ static json *unlike_default(const json *defaults)
         if (strcmp(json_key(section), "model") == 0) { /* what tied embeddings require */
             assert_true(json_add(changed, "readout", json_new_string("tanh")));
             assert_true(json_add(changed, "readout_size", json_copy(json_get(changed, "target_embedding"))));
+            assert_true(json_add(changed, "attention_size", /* what several heads require */
+                                 json_new_number(3 * json_number(json_get(changed, "attention_heads")))));
         }
         assert_true(json_add(root, json_key(section), changed));
     }
@@ -394,6 +426,9 @@ static void every_choice_reads_back(void **state)
         {"model", "{\"gru\": \"reset_before\", \"initial_state\": \"mean\", \"readout\": \"tanh\", \"readout_state\": "
                   "\"previous\"}"},
         {"model", "{\"initial_state\": \"zero\", \"readout\": \"maxout\"}"},
+        {"model", "{\"attention_score\": \"fixed\", \"order\": \"luong\"}"},
+        {"model", "{\"attention_score\": \"dot\", \"attention_heads\": 8, \"attention_extent\": \"local_m\"}"},
+        {"model", "{\"attention_extent\": \"local_p\"}"},
         {"initialization", "{\"weights\": \"glorot\", \"recurrent\": \"orthogonal\"}"},
         {"training", "{\"batch_unit\": \"tokens\", \"loss_normalization\": \"sentence\", \"optimizer\": \"sgd\"}"},
         {"training", "{\"optimizer\": \"adadelta\"}"},
@@ -412,6 +447,19 @@ static void every_choice_reads_back(void **state)
     }
 }
 
+/* The help of one key, whose lines after the first are indented further, as one line with single spaces. */
+static void unwrapped(char *line, size_t room, const char *help)
+{
+    size_t length = 0;
+    for (; *help != '\0' && (*help != '\n' || strspn(help + 1, " ") > 2) && length + 1 < room; help++) {
+        const bool space = *help == ' ' || *help == '\n';
+        if (!space || (length > 0 && line[length - 1] != ' ')) {
+            line[length++] = space ? ' ' : *help;
+        }
+    }
+    line[length] = '\0';
+}
+
 static void help_explains_every_key(void **state)
 {
     (void)state;
@@ -425,13 +473,12 @@ static void help_explains_every_key(void **state)
             snprintf(needle, sizeof needle, "\n  %s.%s ", json_key(section), json_key(value));
             const char *found = strstr(help, needle);
             assert_non_null(found);
-            const char *end = strchr(found + 1, '\n');
-            char line[128];
-            snprintf(line, sizeof line, "%.*s", (int)(end - found), found);
+            char text[1024];
+            unwrapped(text, sizeof text, found + 1);
             char *fallback = json_print(value, false);
-            snprintf(needle, sizeof needle, "default %s", fallback);
-            assert_true(strstr(line, needle) != NULL || strstr(line, "required for training") != NULL);
-            assert_int_equal(strspn(end + 1, " "), 31);
+            snprintf(needle, sizeof needle, "; default %s ", fallback);
+            assert_true(strstr(text, needle) != NULL || strstr(text, "; required for training ") != NULL);
+            assert_int_equal(strspn(strchr(found + 1, '\n') + 1, " "), 31);
             free(fallback);
             count++;
         }

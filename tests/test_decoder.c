@@ -37,10 +37,10 @@ static decoder_options plain_options(void)
                              .embedding_size = E,
                              .hidden = D,
                              .annotation = C,
+                             .order = &decoder_bahdanau,
                              .reset = GRU_AFTER,
                              .start = START_BACKWARD,
-                             .score = attention_score_find("additive"),
-                             .attention_size = A,
+                             .attention = {.score = attention_score_find("additive"), .size = A, .heads = 1},
                              .readout = READOUT_KIND_LINEAR,
                              .readout_embedding = true};
 }
@@ -89,10 +89,16 @@ static void teardown(decoder_case *c)
 
 static void forward(decoder_case *c)
 {
+    attention_workspace *work = &c->work.attention;
     const attention *attend = &c->layer.attention;
     decoder_prepare(&c->layer, c->theta, &c->work, &c->pairs.source, c->annotations[STARTED], c->start);
-    attend->score->keys(attend, c->theta, c->work.keys, c->annotations[COMPARED], TOKENS);
-    c->work.memory.annotations = c->annotations[SUMMED];
+    attention_prepare(attend, c->theta, work, &c->pairs.source, c->annotations[COMPARED], c->start);
+    work->values = c->annotations[SUMMED];
+    if (attend->projected) {
+        work->values = work->projected_values;
+        projection_forward(&attend->value, c->theta, work->projected_values, attend->value.out, c->annotations[SUMMED],
+                           C, TOKENS);
+    }
     decoder_forward(&c->layer, c->theta, &c->work, &c->pairs);
 }
 
@@ -160,6 +166,46 @@ static void test_gradient_reset_before(void **state)
     check_every_choice(GRU_BEFORE);
 }
 
+/* Every kind of attention in either order; with what is fed and without. */
+static void test_gradient_of_every_attention(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *score;
+        size_t heads, size;
+        extent_kind extent;
+    } kinds[] = {{"additive", 1, A, EXTENT_GLOBAL}, {"gaussian", 1, A, EXTENT_LOCAL_P},
+                 {"general", 1, A, EXTENT_LOCAL_M}, {"fixed", 1, A, EXTENT_GLOBAL},
+                 {"dot", 3, 9, EXTENT_GLOBAL},      {"concat", 2, 4, EXTENT_LOCAL_P}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        decoder_options options = plain_options();
+        options.attention = (attention_options){.score = attention_score_find(kinds[i].score),
+                                                .size = kinds[i].size,
+                                                .heads = kinds[i].heads,
+                                                .extent = kinds[i].extent,
+                                                .window = 2};
+        check_gradient(&options);
+        options.order = &decoder_luong;
+        check_gradient(&options);
+        options.input_feeding = true;
+        check_gradient(&options);
+    }
+}
+
+static void test_gradient_in_luong_order(void **state)
+{
+    (void)state;
+    decoder_options options = plain_options();
+    options.order = &decoder_luong;
+    options.dropout_embedding = 0.4;
+    for (int choice = 0; choice < 12; choice++) {
+        options.start = (decoder_start)(choice % 3);
+        options.input_feeding = choice / 3 % 2;
+        options.reset = choice / 6 ? GRU_BEFORE : GRU_AFTER;
+        check_gradient(&options);
+    }
+}
+
 static void test_gradient_with_dropout(void **state)
 {
     (void)state;
@@ -171,12 +217,10 @@ static void test_gradient_with_dropout(void **state)
 }
 
 /* What each path carries is the derivative by that use of the annotations alone. */
-static void check_shares(decoder_start start)
+static void check_shares(const decoder_options *options)
 {
     decoder_case c;
-    decoder_options options = plain_options();
-    options.start = start;
-    setup(&c, &options);
+    setup(&c, options);
     loss(&c);
     real *none = backward(&c, PATH_NONE), *value = backward(&c, PATH_VALUE), *score = backward(&c, PATH_SCORE);
     real *both = backward(&c, PATH_BOTH);
@@ -198,9 +242,15 @@ static void check_shares(decoder_start start)
 static void test_each_path_carries_its_share(void **state)
 {
     (void)state;
-    check_shares(START_BACKWARD);
-    check_shares(START_MEAN);
-    check_shares(START_ZERO);
+    decoder_options options = plain_options();
+    for (int choice = 0; choice < 9; choice++) {
+        options.start = (decoder_start)(choice % 3);
+        options.order = choice / 3 ? &decoder_luong : &decoder_bahdanau;
+        options.input_feeding = choice / 3 == 2;
+        options.attention.size = 6;
+        options.attention.heads = choice % 3 ? 2 : 1;
+        check_shares(&options);
+    }
 }
 
 /* ---- forward ---------------------------------------------------------------------------------------------------- */
@@ -258,7 +308,7 @@ static void test_alpha(void **state)
     const sequences *target = &c.pairs.input;
     for (size_t t = 0; t < target->steps; t++) {
         for (size_t row = 0; row < target->active[t]; row++) {
-            const real *alpha = c.work.alpha + (target->offset[t] + row) * LONGEST;
+            const real *alpha = c.work.attention.alpha + (target->offset[t] + row) * LONGEST;
             const size_t length = c.pairs.source.length[c.pairs.source.row[target->order[row]]];
             double sum = 0;
             for (size_t i = 0; i < LONGEST; i++) {
@@ -272,12 +322,11 @@ static void test_alpha(void **state)
 }
 
 /* Decoding step by step gives what teacher forcing gives, whichever state the readout sees. */
-static void check_steps(bool previous_state)
+static void check_steps(const decoder_options *options)
 {
+    static const size_t parents[SENTENCES] = {0, 1, 2, 3};
     decoder_case c;
-    decoder_options options = plain_options();
-    options.readout_previous_state = previous_state;
-    setup(&c, &options);
+    setup(&c, options);
     forward(&c);
     arena space = {0};
     decoder_workspace step;
@@ -285,16 +334,16 @@ static void check_steps(bool previous_state)
     decoder_prepare(&c.layer, c.theta, &step, &c.pairs.source, c.annotations[SUMMED], c.start);
     const sequences *target = &c.pairs.input;
     const size_t F = c.layer.readout.features;
+    for (size_t row = 0; row < SENTENCES; row++) {
+        step.attention.sentence[row] = c.pairs.source.row[target->order[row]];
+    }
+    decoder_begin(&c.layer, &step, SENTENCES);
     for (size_t t = 0; t < target->steps; t++) {
-        for (size_t row = 0; row < target->active[t]; row++) {
-            step.sentence[row] = c.pairs.source.row[target->order[row]];
-            const real *from =
-                t > 0 ? step.state.data + row * step.state.stride : step.initial + step.sentence[row] * D;
-            memcpy(step.trace.previous + row * step.trace.previous_stride, from, D * sizeof *from);
-        }
         decoder_step(&c.layer, c.theta, &step, target->id + target->offset[t], target->active[t]);
         assert_all_near(step.features, c.work.features + target->offset[t] * F, target->active[t] * F, 1e-14);
-        assert_all_near(step.alpha, c.work.alpha + target->offset[t] * LONGEST, target->active[t] * LONGEST, 1e-14);
+        assert_all_near(step.attention.alpha, c.work.attention.alpha + target->offset[t] * LONGEST,
+                        target->active[t] * LONGEST, 1e-14);
+        decoder_reorder(&c.layer, &step, parents, target->active[t]);
     }
     arena_free(&space);
     teardown(&c);
@@ -303,8 +352,81 @@ static void check_steps(bool previous_state)
 static void test_steps_are_teacher_forcing(void **state)
 {
     (void)state;
-    check_steps(false);
-    check_steps(true);
+    decoder_options options = plain_options();
+    check_steps(&options);
+    options.readout_previous_state = true;
+    check_steps(&options);
+    options.attention.extent = EXTENT_LOCAL_M; /* which counts the steps */
+    options.attention.window = 1;
+    check_steps(&options);
+    options.order = &decoder_luong;
+    check_steps(&options);
+    options.input_feeding = true;
+    check_steps(&options);
+}
+
+/* ---- Luong's order, a number at a time -------------------------------------------------------------------------- */
+
+/* s_t of one row from its input [E y ; fed] and s_{t-1}: reset_after. */
+static void naive_cell(const decoder_case *c, real *s, const real *input, const real *previous)
+{
+    const gru *cell = &c->layer.cell;
+    const size_t I = cell->input;
+    real gate[3][D], of_state[3][D];
+    for (size_t i = 0; i < 3 * D; i++) {
+        gate[i / D][i % D] = gradcheck_sum(c->theta + cell->weight_ih + i * I, input, I) + c->theta[cell->bias_ih + i];
+        of_state[i / D][i % D] =
+            gradcheck_sum(c->theta + cell->weight_hh + i * D, previous, D) + c->theta[cell->bias_hh + i];
+    }
+    for (size_t i = 0; i < D; i++) {
+        const double r = 1 / (1 + exp(-gate[0][i] - of_state[0][i])), z = 1 / (1 + exp(-gate[1][i] - of_state[1][i]));
+        s[i] = (1 - z) * tanh(gate[2][i] + r * of_state[2][i]) + z * previous[i];
+    }
+}
+
+/* The sentence of target row `row` of every step, its attention taken as it was computed. */
+static void check_luong_row(const decoder_case *c, size_t row)
+{
+    const sequences *target = &c->pairs.input;
+    const size_t read = c->pairs.source.row[target->order[row]], W = C + D;
+    real s[D], before[D], attentional[D] = {0}, input[E + D], combined[C + D];
+    memcpy(s, c->work.initial + read * D, sizeof s);
+    for (size_t t = 0; t < target->length[row]; t++) {
+        const size_t here = target->offset[t] + row;
+        const real *alpha = c->work.attention.alpha + here * LONGEST;
+        memcpy(before, s, sizeof s);
+        memcpy(input, c->theta + c->layer.embedding + (size_t)target->id[here] * E, E * sizeof *input);
+        memcpy(input + E, attentional, sizeof attentional);
+        naive_cell(c, s, input, before);
+        memset(combined, 0, C * sizeof *combined);
+        for (size_t i = 0; i < c->pairs.source.length[read] * C; i++) {
+            combined[i % C] += alpha[i / C] * c->annotations[SUMMED][c->start[read] * C + i];
+        }
+        memcpy(combined + C, s, sizeof s);
+        for (size_t i = 0; i < D; i++) {
+            attentional[i] = tanh(gradcheck_sum(c->theta + c->layer.combination + i * W, combined, W));
+        }
+        assert_all_near(c->work.features + here * D, attentional, D, 1e-13);
+    }
+}
+
+static void test_luong_order_is_the_equations(void **state)
+{
+    (void)state;
+    decoder_options options = plain_options();
+    options.order = &decoder_luong;
+    for (int feeding = 0; feeding < 2; feeding++) {
+        decoder_case c;
+        options.input_feeding = feeding;
+        setup(&c, &options);
+        assert_int_equal(c.layer.cell.input, feeding ? E + D : E);
+        assert_int_equal(c.layer.readout.features, D);
+        forward(&c);
+        for (size_t row = 0; row < SENTENCES; row++) {
+            check_luong_row(&c, row);
+        }
+        teardown(&c);
+    }
 }
 
 int main(void)
@@ -313,10 +435,13 @@ int main(void)
         cmocka_unit_test(test_gradient_reset_after),
         cmocka_unit_test(test_gradient_reset_before),
         cmocka_unit_test(test_gradient_with_dropout),
+        cmocka_unit_test(test_gradient_of_every_attention),
+        cmocka_unit_test(test_gradient_in_luong_order),
         cmocka_unit_test(test_each_path_carries_its_share),
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_alpha),
         cmocka_unit_test(test_steps_are_teacher_forcing),
+        cmocka_unit_test(test_luong_order_is_the_equations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

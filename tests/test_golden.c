@@ -21,7 +21,7 @@
 #include "train/clipping.h"
 #include "train/optimizer.h"
 
-enum { CASES = 12, SENTENCES_MAX = 8, NAME_CAPACITY = 300, GREEDY_MAX = 64 };
+enum { CASES = 24, SENTENCES_MAX = 8, NAME_CAPACITY = 300, GREEDY_MAX = 64 };
 
 static const double tolerance = 1e-5; /* relative */
 
@@ -234,6 +234,7 @@ static void check_loss_and_gradient(golden *expected)
     assert_ok(model_loss_and_gradient(expected->model, &expected->pairs, gradient, 1, 0, &loss, &error), &error,
               expected->path);
     compare_loss(expected, loss.nats, wanted, "the loss");
+    compare_loss(expected, loss.objective, json_number(member(expected->root, "objective")), "the objective");
     assert_int_equal(loss.tokens, expected->pairs.input.tokens);
     compare_block(expected, member(expected->root, "gradients"), gradient);
     free(gradient);

@@ -400,6 +400,30 @@ static void log_sum_exp_neither_overflows_nor_hides(void **state)
     }
 }
 
+static void the_largest_is_found_wherever_it_stands(void **state)
+{
+    (void)state;
+    const size_t counts[] = {1, 2, 511, 512, 513, 1500};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const size_t count = counts[i];
+        real *values = normal_reals(count, 1, 7);
+        for (size_t place = 0; place < count; place += count < 3 ? 1 : count / 3 - 1) {
+            const real before = values[place];
+            values[place] = 10;
+            assert_int_equal(largest_place(values, count), place);
+            const real last = values[count - 1];
+            values[count - 1] = 10; /* the first among equals */
+            assert_int_equal(largest_place(values, count), place);
+            values[count - 1] = last;
+            values[place] = before;
+        }
+        free(values);
+    }
+    const real low[] = {-(real)INFINITY, -(real)INFINITY, -3};
+    assert_int_equal(largest_place(low, 3), 2);
+    assert_int_equal(largest_place(low, 2), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +437,7 @@ int main(void)
         cmocka_unit_test(an_error_of_the_model_ends_the_search),
         cmocka_unit_test(log_sum_exp_is_exact),
         cmocka_unit_test(log_sum_exp_neither_overflows_nor_hides),
+        cmocka_unit_test(the_largest_is_found_wherever_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -710,9 +710,9 @@ static void a_batch_that_is_not_finite_can_be_left_out(void **state)
     training_run run;
     const char *const *settings = SETTINGS("training.optimizer=sgd", "training.shuffle=false", "training.pool=1",
                                            "training.skip_not_finite=true", no_validation[0], no_validation[1]);
-    const char *const *first = SETTINGS("training.optimizer=sgd", "training.shuffle=false", "training.pool=1",
-                                        "training.skip_not_finite=true", no_validation[0], no_validation[1],
-                                        "training.epochs=1");
+    const char *const *first =
+        SETTINGS("training.optimizer=sgd", "training.shuffle=false", "training.pool=1", "training.skip_not_finite=true",
+                 no_validation[0], no_validation[1], "training.epochs=1");
     train_anew(&run, first);
     assert_true(event_number(0, "skipped_batches") == 0);
     end_run(&run);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support_files.h"
 #include "support_model.h"
 
 enum { LINES = 13, LONG = 1000, SOURCE_WORDS = 11, TARGET_WORDS = 9 };
@@ -347,6 +348,245 @@ static void a_line_is_normalised_but_shown_as_it_stood(void **state)
     nmt_model_free(model);
 }
 
+/* ---- beams and lists of translations
+ * --------------------------------------------------------------------------------- */
+
+static void a_list_is_the_same_in_batches_of_any_size(void **state)
+{
+    (void)state;
+    enum { NBEST = 3 };
+    nmt_model *model = make_model();
+    nmt_translation alone[LINES * NBEST], together[LINES * NBEST];
+    nmt_translate_options options = {.alignment = true, .beam = 4, .nbest = NBEST};
+    for (size_t i = 0; i < LINES; i++) {
+        translate(model, &lines[i], 1, &options, &alone[i * NBEST]);
+    }
+    for (options.batch_size = 1; options.batch_size <= 7; options.batch_size += 2) {
+        translate(model, lines, LINES, &options, together);
+        for (size_t i = 0; i < LINES * NBEST; i++) {
+            if (alone[i].text == NULL) {
+                assert_null(together[i].text);
+            } else {
+                assert_same_translation(&together[i], &alone[i]);
+                assert_near(together[i].score, alone[i].score, float_rounding);
+                check_rows(&together[i].alignment);
+            }
+        }
+        clear_translations(together, LINES * NBEST);
+    }
+    clear_translations(alone, LINES * NBEST);
+    nmt_model_free(model);
+}
+
+static void a_list_has_the_best_first_and_nothing_twice(void **state)
+{
+    (void)state;
+    enum { NBEST = 5 };
+    nmt_model *model = make_model();
+    nmt_translation found[LINES * NBEST];
+    const nmt_translate_options options = {.beam = 8, .nbest = NBEST, .length_penalty = NMT_LENGTH_NONE};
+    translate(model, lines, LINES, &options, found);
+    for (size_t i = 0; i < LINES; i++) {
+        const nmt_translation *list = &found[i * NBEST];
+        const bool empty = count_words(lines[i]) == 0;
+        assert_true(list[0].text != NULL);
+        for (size_t k = 1; k < NBEST; k++) {
+            if (empty) {
+                assert_null(list[k].text);
+                continue;
+            }
+            assert_true(list[k].score == list[k].log_probability);
+            const bool ends = list[k].token_count > count_words(list[k].text);
+            assert_true(list[k].score <= list[k - 1].score || !ends);
+            for (size_t j = 0; j < k; j++) {
+                assert_true(strcmp(list[j].text, list[k].text) != 0 || list[j].token_count != list[k].token_count);
+            }
+        }
+    }
+    clear_translations(found, LINES * NBEST);
+    nmt_model_free(model);
+}
+
+static void a_beam_finds_what_greedy_search_misses(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation greedy[LINES], one[LINES], wide[LINES];
+    nmt_translate_options options = {.length_penalty = NMT_LENGTH_NONE, .beam = 1};
+    translate(model, lines, LINES, NULL, greedy);
+    translate(model, lines, LINES, &options, one);
+    options.beam = 12;
+    translate(model, lines, LINES, &options, wide);
+    size_t better = 0;
+    for (size_t i = 0; i < LINES; i++) {
+        assert_string_equal(one[i].text, greedy[i].text);
+        assert_true(one[i].log_probability == greedy[i].log_probability);
+        /* One that greedy search saw cut off is less probable than it is without `</s>`. */
+        const bool whole = greedy[i].token_count > count_words(greedy[i].text);
+        assert_true(!whole || wide[i].log_probability >= greedy[i].log_probability - float_rounding);
+        better += whole && wide[i].log_probability > greedy[i].log_probability + 0.01;
+    }
+    assert_true(better >= 1);
+    clear_translations(greedy, LINES);
+    clear_translations(one, LINES);
+    clear_translations(wide, LINES);
+    nmt_model_free(model);
+}
+
+static void every_token_has_its_probability(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation translations[LINES];
+    for (size_t beam = 1; beam <= 3; beam += 2) {
+        const nmt_translate_options options = {.alignment = true, .beam = beam};
+        translate(model, lines, LINES, &options, translations);
+        for (size_t i = 0; i < LINES; i++) {
+            double sum = 0;
+            assert_int_equal(translations[i].token_count, translations[i].alignment.target_count);
+            for (size_t t = 0; t < translations[i].token_count; t++) {
+                assert_true(translations[i].token_log_probabilities[t] <= 0);
+                sum += translations[i].token_log_probabilities[t];
+            }
+            assert_near(translations[i].log_probability, sum, 1e-9);
+            if (translations[i].token_count > 0) {
+                assert_near(translations[i].score, sum / (double)translations[i].token_count, 1e-9);
+            }
+        }
+        clear_translations(translations, LINES);
+    }
+    nmt_model_free(model);
+}
+
+/* ---- unknown words
+ * --------------------------------------------------------------------------------------------------- */
+
+typedef struct seen_words {
+    size_t first, later, end; /* unknown words whose most weight is on the first word, another one, `</s>` */
+} seen_words;
+
+/* The word of the source that token `t` read most. */
+static const char *most_read(const nmt_alignment *alignment, size_t t, seen_words *seen)
+{
+    const size_t S = alignment->source_count;
+    const float *weights = alignment->weights + t * S;
+    size_t best = 0;
+    for (size_t s = 1; s + 1 < S; s++) {
+        best = weights[s] > weights[best] ? s : best;
+    }
+    *(weights[S - 1] > weights[best] ? &seen->end : best > 0 ? &seen->later : &seen->first) += 1;
+    return alignment->source[best];
+}
+
+static void check_replaced(const nmt_translation *plain, const nmt_translation *replaced, seen_words *seen)
+{
+    char joined[4096] = "";
+    for (size_t t = 0; t < plain->alignment.target_count; t++) {
+        const char *word = plain->alignment.target[t];
+        if (strcmp(word, "<unk>") == 0) {
+            word = most_read(&plain->alignment, t, seen);
+            word = strcmp(word, "Unheard-Of") == 0 ? "neverheard" : word;
+        }
+        assert_string_equal(replaced->alignment.target[t], word);
+        if (t + 1 < plain->alignment.target_count || !ended(&plain->alignment)) {
+            strcat(strcat(joined, t > 0 ? " " : ""), word);
+        }
+    }
+    assert_string_equal(replaced->text, joined);
+    assert_near(replaced->log_probability, plain->log_probability, 0);
+}
+
+static void check_unknown_words(nmt_model *model, const nmt_lexicon *lexicon, size_t beam, seen_words *seen)
+{
+    enum { COUNT = 6 };
+    const char *const text[COUNT] = {
+        "wholly  Unheard-Of words", "w3 \u00c9t\u00e9 w5\tw6", "Unheard-Of", "w9 w7 w10 w4", "w9", "w6 w6 w4 w3"};
+    nmt_translation plain[COUNT], replaced[COUNT];
+    nmt_translate_options options = {.alignment = true, .beam = beam};
+    translate(model, text, COUNT, &options, plain);
+    options.replace_unknown = true;
+    options.lexicon = lexicon;
+    translate(model, text, COUNT, &options, replaced);
+    for (size_t i = 0; i < COUNT; i++) {
+        check_replaced(&plain[i], &replaced[i], seen);
+    }
+    clear_translations(replaced, COUNT);
+    options.alignment = false; /* which is needed all the same */
+    options.lexicon = NULL;
+    translate(model, text, COUNT, &options, replaced);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_null(strstr(replaced[i].text, "<unk>"));
+        assert_true(strstr(plain[i].text, "<unk>") == NULL || strcmp(replaced[i].text, plain[i].text) != 0);
+    }
+    assert_null(replaced[2].alignment.weights);
+    clear_translations(replaced, COUNT);
+    clear_translations(plain, COUNT);
+}
+
+static void unknown_words_are_taken_from_the_source(void **state)
+{
+    (void)state;
+    nmt_lexicon *lexicon;
+    nmt_error error;
+    seen_words seen = {0};
+    const char *path = support_write("lexicon", "Unheard-Of\tneverheard\nunheard-of\tno\n");
+    support_ok(nmt_lexicon_load(&lexicon, path, &error), &error);
+    nmt_model *model = make_model_for("{\"lowercase\": true}");
+    bias_token(model, TOKEN_UNKNOWN, 3); /* some */
+    check_unknown_words(model, lexicon, 1, &seen);
+    check_unknown_words(model, lexicon, 3, &seen);
+    bias_token(model, TOKEN_UNKNOWN, 1e4); /* all */
+    check_unknown_words(model, lexicon, 1, &seen);
+    check_unknown_words(model, lexicon, 3, &seen);
+    assert_true(seen.first > 0 && seen.later > 0 && seen.end > 0);
+    nmt_lexicon_free(lexicon);
+    nmt_model_free(model);
+}
+
+static void unknown_words_can_be_banned(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    bias_token(model, TOKEN_UNKNOWN, 5);
+    nmt_translation translations[LINES];
+    const nmt_translate_options options = {.ban_unknown = true, .min_length = 2};
+    translate(model, lines, LINES, &options, translations);
+    for (size_t i = 0; i < LINES; i++) {
+        assert_null(strstr(translations[i].text, "<unk>"));
+        assert_true(count_words(translations[i].text) >= 2 || count_words(lines[i]) == 0);
+    }
+    clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
+
+static void refuse_lexicon(const char *text, const char *message)
+{
+    nmt_lexicon *lexicon;
+    nmt_error error;
+    const char *path = support_write("lexicon", text);
+    char expected[1024];
+    snprintf(expected, sizeof expected, "%s:%s", path, message);
+    assert_int_equal(nmt_lexicon_load(&lexicon, path, &error), NMT_INVALID);
+    assert_string_equal(error.message, expected);
+}
+
+static void a_fault_in_a_lexicon_has_its_line(void **state)
+{
+    (void)state;
+    refuse_lexicon("a\tb\nc d\n", "2: expected a source token, a tab and a target token, found \"c d\"");
+    refuse_lexicon("a\tb\tc\n", "1: expected a source token, a tab and a target token, found \"a\\x09b\\x09c\"");
+    refuse_lexicon("a\tb c\n", "1: expected a source token, a tab and a target token, found \"a\\x09b c\"");
+    refuse_lexicon("a\tb\n\n", "2: expected a source token, a tab and a target token, found \"\"");
+    refuse_lexicon("\tb\n", "1: expected a source token, a tab and a target token, found \"\\x09b\"");
+    refuse_lexicon("a\t\n", "1: expected a source token, a tab and a target token, found \"a\\x09\"");
+    refuse_lexicon("a\tb\nc\td\na\tb\n", "3: expected a new source token, \"a\" stands in line 1 already");
+    refuse_lexicon("a\tb\n\xff\td\n", "2: byte 1 is not valid UTF-8 (0xff)");
+    nmt_lexicon *lexicon;
+    nmt_error error;
+    assert_int_equal(nmt_lexicon_load(&lexicon, support_path("none"), &error), NMT_IO);
+    nmt_lexicon_free(NULL);
+}
+
 /* ---- aligning
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -519,7 +759,7 @@ static void a_sentence_of_a_thousand_tokens(void **state)
 static void assert_no_translations(nmt_model *model, const char *const *text, size_t count,
                                    const nmt_translate_options *options, nmt_status status, const char *message)
 {
-    nmt_translation translations[LINES];
+    nmt_translation translations[LINES * 3];
     nmt_error error;
     assert_int_equal(nmt_translate(model, text, count, options, translations, &error), status);
     assert_string_equal(error.message, message);
@@ -570,6 +810,28 @@ static void a_model_that_is_not_finite_is_an_error_with_its_line(void **state)
     nmt_model_free(model);
 }
 
+static void options_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        nmt_translate_options options;
+        const char *message;
+    } bad[] = {
+        {{.beam = 1025}, "beam: expected at most 1024, found 1025"},
+        {{.beam = 2, .nbest = 3}, "nbest: expected at most the beam, 2, found 3"},
+        {{.nbest = 2}, "nbest: expected at most the beam, 1, found 2"},
+        {{.length_alpha = -0.5}, "length_alpha: expected a number from 0 to 10"},
+        {{.length_alpha = NAN}, "length_alpha: expected a number from 0 to 10"},
+        {{.length_bonus = 101}, "length_bonus: expected a number from -100 to 100"},
+        {{.length_bonus = NAN}, "length_bonus: expected a number from -100 to 100"},
+    };
+    nmt_model *model = make_model();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_no_translations(model, lines, 4, &bad[i].options, NMT_INVALID, bad[i].message);
+    }
+    nmt_model_free(model);
+}
+
 static void a_length_ratio_must_be_a_number_that_makes_sense(void **state)
 {
     (void)state;
@@ -595,6 +857,13 @@ int main(void)
         cmocka_unit_test(translations_without_end_stop_at_their_limit),
         cmocka_unit_test(words_outside_the_vocabulary_are_all_the_same),
         cmocka_unit_test(a_line_is_normalised_but_shown_as_it_stood),
+        cmocka_unit_test(a_list_is_the_same_in_batches_of_any_size),
+        cmocka_unit_test(a_list_has_the_best_first_and_nothing_twice),
+        cmocka_unit_test(a_beam_finds_what_greedy_search_misses),
+        cmocka_unit_test(every_token_has_its_probability),
+        cmocka_unit_test(unknown_words_are_taken_from_the_source),
+        cmocka_unit_test(unknown_words_can_be_banned),
+        cmocka_unit_test(a_fault_in_a_lexicon_has_its_line),
         cmocka_unit_test(a_translation_fed_back_is_read_as_it_was_found),
         cmocka_unit_test(log_probability_is_that_of_the_pair),
         cmocka_unit_test(pairs_align_the_same_in_batches_of_any_size),
@@ -602,7 +871,8 @@ int main(void)
         cmocka_unit_test(a_sentence_of_a_thousand_tokens),
         cmocka_unit_test(invalid_utf8_is_named_by_line_and_byte),
         cmocka_unit_test(a_model_that_is_not_finite_is_an_error_with_its_line),
+        cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(a_length_ratio_must_be_a_number_that_makes_sense),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, support_setup, support_teardown);
 }

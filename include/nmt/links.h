@@ -40,8 +40,8 @@ NMT_API nmt_status nmt_links_parse(nmt_links *links, const char *line, bool gold
 /**
  * A link from each target token but `</s>` to the source token of most attention, the first of equals; none where that
  * is `</s>`. `shift`: the attention of target token j is read from the row of token j + 1, because an attentive decoder
- * that attends before it updates chooses a row before it has seen the token (Koehn and Knowles 2017 found
- * alignments off by one); the last row stands for itself.
+ * pays a row of attention before its token is chosen, and links can come out one token late (Koehn and Knowles 2017,
+ * section 3.5); the last row stands for itself.
  */
 NMT_API nmt_status nmt_links_from_attention(nmt_links *links, const nmt_alignment *alignment, bool shift,
                                             nmt_error *error);

@@ -19,7 +19,7 @@ processors() {
 is_present() {
     case $1 in
     build-essential) command -v cc >/dev/null && command -v make >/dev/null && command -v ld >/dev/null ;;
-    cmake | pkg-config | python3) command -v "$1" >/dev/null ;;
+    cmake | pkg-config | python3 | valgrind | clang-tidy | cppcheck) command -v "$1" >/dev/null ;;
     libopenblas-dev) pkg-config --exists openblas 2>/dev/null ;;
     libcjson-dev) pkg-config --exists libcjson 2>/dev/null ;;
     libutf8proc-dev) pkg-config --exists libutf8proc 2>/dev/null ;;

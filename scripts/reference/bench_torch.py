@@ -104,10 +104,8 @@ def greedy(model, sources, lengths, limits):
     going = torch.ones_like(tokens, dtype=torch.bool)
     for step in range(int(limits.max())):
         embedded = model.decoder.embedding(tokens)
-        previous = state
-        context, _ = model.attention(previous, memory)
-        state = model.decoder(embedded, context, previous)
-        tokens = model.readout(model.readout_state(previous, state), context, embedded).argmax(dim=-1)
+        features, state, _ = model.decoder(embedded, state, model.attention, memory, step)
+        tokens = model.readout(features, embedded).argmax(dim=-1)
         going = going & (tokens != END) & (step < limits)
         steps.append(torch.where(going, tokens, torch.full_like(tokens, END)))
         if not bool(going.any()):
@@ -145,9 +143,8 @@ def main():
     torch.manual_seed(1)
     source_words = read_vocabulary(job["source_vocabulary"])
     target_words = read_vocabulary(job["target_vocabulary"])
-    config = Config(
-        source_vocabulary=len(source_words) + FIRST_WORD, target_vocabulary=len(target_words) + FIRST_WORD, **job["model"]
-    )
+    sizes = len(source_words) + FIRST_WORD, len(target_words) + FIRST_WORD
+    config = Config(*sizes, **job["model"])
     result = {"train": train, "decode": decode}[job["mode"]](job, Translator(config), source_words, target_words)
     result["core"] = blas_core()
     result["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

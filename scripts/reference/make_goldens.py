@@ -46,7 +46,13 @@ BASE = {
     "readout": "linear",
     "readout_embedding": True,
     "readout_state": "current",
+    "attention_heads": 1,
+    "attention_extent": "global",
+    "attention_window": 10,
+    "order": "bahdanau",
+    "input_feeding": True,
 }
+COVERAGE = {**ADAM, "coverage": 0.7}
 CASES = {
     "base": ({}, ADAM),
     "sgd": ({}, SGD),
@@ -63,17 +69,48 @@ CASES = {
     "reset_before": ({"gru": "reset_before"}, ADAM),
     "reset_before_mean": ({"gru": "reset_before", "initial_state": "mean", "readout": "tanh"}, ADAM),
     "paper": ({"gru": "reset_before", "readout": "maxout", "readout_state": "previous"}, ADADELTA),
+    "dot": ({"attention_score": "dot", "decoder_hidden": 8}, ADAM),
+    "general": ({"attention_score": "general"}, ADAM),
+    "concat": ({"attention_score": "concat"}, ADAM),
+    "gaussian": ({"attention_score": "gaussian"}, ADAM),
+    "fixed": ({"attention_score": "fixed"}, ADAM),
+    "heads": ({"attention_heads": 3, "attention_size": 9}, ADAM),
+    "scaled_dot_heads_coverage": (
+        {"attention_score": "scaled_dot", "attention_heads": 2, "attention_size": 14},
+        COVERAGE,
+    ),
+    "local_m": ({"attention_extent": "local_m", "attention_window": 1}, ADAM),
+    "local_p": ({"attention_extent": "local_p", "attention_window": 3}, ADAM),
+    "luong": ({"order": "luong", "attention_score": "general"}, ADAM),
+    "luong_without_feeding": ({"order": "luong", "attention_score": "concat", "input_feeding": False}, ADAM),
+    "luong_local_p_coverage": (
+        {
+            "order": "luong",
+            "attention_score": "dot",
+            "decoder_hidden": 8,
+            "attention_extent": "local_p",
+            "attention_window": 2,
+        },
+        COVERAGE,
+    ),
 }
 
 
+def deviation(name, names):
+    """Large enough that no gradient is tiny and that the attention prefers some tokens; smaller where energies are
+    products of products, so that they do not drive it to one token alone."""
+    if name.startswith("attention.heads.") or (name.startswith("attention.") and "attention.log_width" in names):
+        return 0.3
+    return 1.0 if name.startswith(("encoder.", "attention.")) else 0.5
+
+
 def draw_parameters(model, seed):
-    """Normal, in steps of 1/128, which float, double and a short decimal hold exactly. Large enough that no gradient
-    is tiny, and that the attention prefers some tokens."""
+    """Normal, in steps of 1/128, which float, double and a short decimal hold exactly."""
     generator = torch.Generator().manual_seed(seed)
+    named = dict(model.parameters_by_name())
     with torch.no_grad():
-        for name, parameter in model.parameters_by_name():
-            deviation = 1.0 if name.startswith(("encoder.", "attention.")) else 0.5
-            drawn = deviation * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        for name, parameter in named.items():
+            drawn = deviation(name, named) * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
             parameter.copy_((drawn * 128).round() / 128)
 
 
@@ -94,8 +131,8 @@ def train(model, batch, training):
     losses = []
     for _ in range(UPDATES):
         optimizer.zero_grad()
-        loss = model.loss(batch)
-        (loss / batch.tokens).backward()
+        loss, objective = model.loss_and_objective(batch, training.get("coverage", 0))
+        (objective / batch.tokens).backward()
         norm = clip_grad_norm_(parameters, training["clip_norm"])
         assert norm > 1.5 * training["clip_norm"], f"clipping would not show at norm {norm}"
         optimizer.step()
@@ -106,7 +143,7 @@ def train(model, batch, training):
 def tensors(named):
     """{name: {shape, values}}; v_a, here a matrix of one row, becomes the vector that it is."""
     return {
-        name: {"shape": list(tensor.squeeze().shape), "values": tensor.detach().flatten().tolist()}
+        name: {"shape": list(tensor.squeeze().shape) or [1], "values": tensor.detach().flatten().tolist()}
         for name, tensor in named
     }
 
@@ -127,16 +164,17 @@ def make_golden(seed, choices, training):
     draw_parameters(model, seed)
     batch = Batch.of(SOURCES, TARGETS)
 
-    loss = model.loss(batch)
-    loss.backward()
+    loss, objective = model.loss_and_objective(batch, training.get("coverage", 0))
+    objective.backward()
     greedy, lead = model.greedy(batch, GREEDY_LIMIT)
     assert lead > 1e-4, f"rounding could change a greedy choice that leads by {lead}"
     golden = {
-        "config": {"model": section, "training": {**training, "dropout": 0, "label_smoothing": 0}},
+        "config": {"model": section, "training": training},
         **{f"{name}_size": size for name, size in VOCABULARIES.items()},
         "batch": {"sources": SOURCES, "targets": TARGETS},
         "parameters": tensors(model.parameters_by_name()),
         "loss": loss.item(),
+        "objective": objective.item(),
         "gradients": tensors((name, parameter.grad) for name, parameter in model.parameters_by_name()),
         "alpha": alignments(model, batch),
         "greedy_limit": GREEDY_LIMIT,

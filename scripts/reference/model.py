@@ -1,5 +1,6 @@
-"""The translation model once more, in PyTorch: BiGRU encoder, additive attention, GRU decoder that attends before it
-updates (Bahdanau, Cho and Bengio 2015, arXiv 1409.0473, appendix A).
+"""The translation model once more, in PyTorch: BiGRU encoder, attention, and a GRU decoder that attends before it
+updates (Bahdanau, Cho and Bengio 2015, arXiv 1409.0473, appendix A) or after (Luong, Pham and Manning 2015, arXiv
+1508.04025).
 
 It is the independent check of the C implementation and its yardstick for speed, so it works the way PyTorch programs
 usually do: padded batches, packed sequences in the encoder, a mask in the attention, an ignored label in the loss.
@@ -9,11 +10,11 @@ A alignment units, E embedding, V target vocabulary.
 """
 
 from dataclasses import dataclass
-from typing import List, NamedTuple, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, one_hot
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 START, END = 1, 2  # the numbers of <s> and </s>; 0 is <unk>
@@ -32,7 +33,12 @@ class Config:
     decoder_hidden: int
     attention_size: int
     readout_size: int = 0
-    attention_score: str = "additive"
+    attention_score: str = "additive"  # or dot, general, concat, scaled_dot, gaussian, fixed
+    attention_heads: int = 1
+    attention_extent: str = "global"  # or local_m, local_p
+    attention_window: int = 10
+    order: str = "bahdanau"  # or luong
+    input_feeding: bool = True
     gru: str = "reset_after"  # or reset_before
     initial_state: str = "backward"  # or mean, zero
     readout: str = "linear"  # or tanh, maxout
@@ -41,7 +47,9 @@ class Config:
 
     def __post_init__(self):
         choices = {
-            "attention_score": ("additive",),
+            "attention_score": ("additive", "dot", "general", "concat", "scaled_dot", "gaussian", "fixed"),
+            "attention_extent": ("global", "local_m", "local_p"),
+            "order": ("bahdanau", "luong"),
             "gru": ("reset_after", "reset_before"),
             "initial_state": ("backward", "mean", "zero"),
             "readout": ("linear", "tanh", "maxout"),
@@ -83,8 +91,17 @@ class Memory(NamedTuple):
     """What the decoder knows of the source."""
 
     annotations: Tensor  # [B,S,2H], zero on padding
-    keys: Tensor  # [B,S,A], W_h h_i + b_a
+    keys: List[Tensor]  # of each head [B,S,K]
+    values: List[Tensor]  # of each head [B,S,..]
     mask: Tensor  # [B,S], true on real tokens
+    lengths: Tensor  # [B]
+
+
+class State(NamedTuple):
+    """What the decoder carries from step to step."""
+
+    s: Tensor  # [B,D]
+    attentional: Tensor  # [B,D], of Luong's order
 
 
 class ResetBeforeCell(nn.Module):
@@ -160,20 +177,189 @@ class Encoder(nn.Module):
         return pad_packed_sequence(annotations, batch_first=True)[0], last[1]
 
 
-class Attention(nn.Module):
-    """e_ti = v_a . tanh(W_s s_{t-1} + W_h h_i + b_a)"""
+class Additive(nn.Module):
+    """e_i = v_a . tanh(W_s s + W_h h_i + b_a)"""
+
+    def __init__(self, state: int, annotation: int, units: int):
+        super().__init__()
+        self.query = nn.Linear(state, units, bias=False)
+        self.key = nn.Linear(annotation, units)
+        self.energy = nn.Linear(units, 1, bias=False)
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return self.key(annotations)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        return self.energy(torch.tanh(self.query(state).unsqueeze(1) + keys)).squeeze(-1)
+
+
+class Concat(nn.Module):
+    """e_i = v_a . tanh(W_a [s ; h_i])"""
+
+    def __init__(self, state: int, annotation: int, units: int):
+        super().__init__()
+        self.concat = nn.Linear(state + annotation, units, bias=False)
+        self.energy = nn.Linear(units, 1, bias=False)
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return annotations
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        states = state.unsqueeze(1).expand(-1, keys.shape[1], -1)
+        return self.energy(torch.tanh(self.concat(torch.cat([states, keys], dim=-1)))).squeeze(-1)
+
+
+class Dot(nn.Module):
+    """e_i = s . h_i"""
+
+    def __init__(self, state: int, annotation: int, units: int):
+        super().__init__()
+        assert state == annotation
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return annotations
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        return torch.bmm(keys, state.unsqueeze(2)).squeeze(2)
+
+
+class ScaledDot(Dot):
+    """e_i = s . h_i / sqrt(d)"""
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        return super().forward(state, keys) / state.shape[-1] ** 0.5
+
+
+class General(nn.Module):
+    """e_i = s . W_a h_i"""
+
+    def __init__(self, state: int, annotation: int, units: int):
+        super().__init__()
+        self.key = nn.Linear(annotation, state, bias=False)
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return self.key(annotations)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        return torch.bmm(keys, state.unsqueeze(2)).squeeze(2)
+
+
+class Gaussian(nn.Module):
+    """e_i = -|W_s s - W_h h_i|^2 / (2 w^2)"""
+
+    def __init__(self, state: int, annotation: int, units: int):
+        super().__init__()
+        self.query = nn.Linear(state, units, bias=False)
+        self.key = nn.Linear(annotation, units, bias=False)
+        self.log_width = nn.Parameter(torch.zeros(1))
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return self.key(annotations)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        distance = (self.query(state).unsqueeze(1) - keys).square().sum(dim=-1)
+        return -distance / (2 * self.log_width.exp().square())
+
+
+SCORES = {
+    "additive": Additive,
+    "dot": Dot,
+    "general": General,
+    "concat": Concat,
+    "scaled_dot": ScaledDot,
+    "gaussian": Gaussian,
+}
+
+
+class Extent(nn.Module):
+    """The source positions that a step sees, and the factor on their weights; positions and steps count from 0."""
 
     def __init__(self, config: Config):
         super().__init__()
-        self.query = nn.Linear(config.decoder_hidden, config.attention_size, bias=False)
-        self.key = nn.Linear(2 * config.encoder_hidden, config.attention_size)
-        self.energy = nn.Linear(config.attention_size, 1, bias=False)
+        self.kind = config.attention_extent
+        self.window = config.attention_window
+        if self.kind == "local_p":
+            self.hidden = nn.Linear(config.decoder_hidden, config.attention_size, bias=False)
+            self.output = nn.Linear(config.attention_size, 1, bias=False)
 
-    def forward(self, state: Tensor, memory: Memory) -> Tuple[Tensor, Tensor]:
-        """The context [B,2H] and the weights alpha [B,S]."""
-        energies = self.energy(torch.tanh(self.query(state).unsqueeze(1) + memory.keys)).squeeze(-1)
-        alpha = energies.masked_fill(~memory.mask, float("-inf")).softmax(dim=-1)
-        return torch.bmm(alpha.unsqueeze(1), memory.annotations).squeeze(1), alpha
+    def forward(self, state: Tensor, memory: Memory, step: int) -> Tuple[Tensor, Optional[Tensor]]:
+        """What is seen [B,S], and the factor [B,S] or none."""
+        if self.kind == "global":
+            return memory.mask, None
+        if self.kind == "local_m":
+            centre = torch.clamp(memory.lengths - 1, max=step).to(state.dtype)
+        else:
+            centre = memory.lengths * torch.sigmoid(self.output(torch.tanh(self.hidden(state)))).squeeze(1)
+        distance = torch.arange(memory.mask.shape[1], device=state.device) - centre.unsqueeze(1)
+        seen = memory.mask & (distance.abs() <= self.window)
+        if self.kind == "local_m":
+            return seen, None
+        return seen, torch.exp(-distance.square() / (2 * (self.window / 2) ** 2))
+
+
+class Attention(nn.Module):
+    """c = sum_i alpha_i h_i with alpha = softmax(score(s, h_i)) over the extent; or of several heads, each through
+    projections of its own, joined and projected back."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        state, annotation, units = config.decoder_hidden, 2 * config.encoder_hidden, config.attention_size
+        score = SCORES[config.attention_score]
+        self.count = config.attention_heads
+        self.extent = Extent(config)
+        if self.count == 1:
+            self.head = nn.ModuleList([score(state, annotation, units)])
+            return
+        size = units // self.count
+        self.head = nn.ModuleList([score(size, size, size) for _ in range(self.count)])
+        self.heads = nn.ModuleDict(
+            {
+                "query": nn.Linear(state, units, bias=False),
+                "key": nn.Linear(annotation, units, bias=False),
+                "value": nn.Linear(annotation, units, bias=False),
+                "output": nn.Linear(units, annotation, bias=False),
+            }
+        )
+
+    def split(self, name: str, inputs: Tensor) -> Tuple[Tensor, ...]:
+        return (inputs,) if self.count == 1 else self.heads[name](inputs).chunk(self.count, dim=-1)
+
+    def remember(self, annotations: Tensor, mask: Tensor, lengths: Tensor) -> Memory:
+        keys = [head.keys(part) for head, part in zip(self.head, self.split("key", annotations))]
+        return Memory(annotations, keys, list(self.split("value", annotations)), mask, lengths)
+
+    def forward(self, state: Tensor, memory: Memory, step: int) -> Tuple[Tensor, Tensor]:
+        """The context [B,2H] and the weights alpha [B,S], the mean of the heads."""
+        seen, factor = self.extent(state, memory, step)
+        read, alphas = [], []
+        for head, query, keys, values in zip(self.head, self.split("query", state), memory.keys, memory.values):
+            alpha = head(query, keys).masked_fill(~seen, float("-inf")).softmax(dim=-1)
+            if factor is not None:
+                alpha = alpha * factor
+            read.append(torch.bmm(alpha.unsqueeze(1), values).squeeze(1))
+            alphas.append(alpha)
+        if self.count == 1:
+            return read[0], alphas[0]
+        return self.heads["output"](torch.cat(read, dim=-1)), torch.stack(alphas).mean(dim=0)
+
+
+class FixedContext(nn.Module):
+    """The baseline that attention replaced: c = [h_S-> ; h_1<-] at every step. Either end is half the alignment."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.units = config.encoder_hidden
+
+    def remember(self, annotations: Tensor, mask: Tensor, lengths: Tensor) -> Memory:
+        return Memory(annotations, [], [], mask, lengths)
+
+    def forward(self, state: Tensor, memory: Memory, step: int) -> Tuple[Tensor, Tensor]:
+        sentences = torch.arange(len(memory.lengths), device=state.device)
+        ahead = memory.annotations[sentences, memory.lengths - 1, : self.units]
+        back = memory.annotations[:, 0, self.units :]
+        ends = one_hot(memory.lengths - 1, memory.mask.shape[1]).to(state.dtype)
+        ends[:, 0] += 1
+        return torch.cat([ahead, back], dim=-1), ends / 2
 
 
 class Decoder(nn.Module):
@@ -181,36 +367,56 @@ class Decoder(nn.Module):
         super().__init__()
         annotation = 2 * config.encoder_hidden
         cell = nn.GRUCell if config.gru == "reset_after" else ResetBeforeCell
+        self.config = config
         self.units = config.decoder_hidden
-        self.initial_state = config.initial_state
         if config.initial_state == "backward":
             self.initial = nn.Linear(config.encoder_hidden, config.decoder_hidden)
         elif config.initial_state == "mean":
             self.initial = nn.Linear(annotation, config.decoder_hidden)
         self.embedding = nn.Embedding(config.target_vocabulary, config.target_embedding)
-        self.gru = cell(config.target_embedding + annotation, config.decoder_hidden)
+        fed = annotation
+        if config.order == "luong":
+            fed = config.decoder_hidden if config.input_feeding else 0
+            self.combination = nn.Linear(annotation + config.decoder_hidden, config.decoder_hidden, bias=False)
+        self.gru = cell(config.target_embedding + fed, config.decoder_hidden)
 
-    def start(self, annotations: Tensor, backward: Tensor, lengths: Tensor) -> Tensor:
-        """s_0 [B,D]"""
-        if self.initial_state == "zero":
-            return backward.new_zeros(backward.shape[0], self.units)
-        if self.initial_state == "mean":
-            return torch.tanh(self.initial(annotations.sum(dim=1) / lengths.unsqueeze(1)))
-        return torch.tanh(self.initial(backward))
+    def start(self, annotations: Tensor, backward: Tensor, lengths: Tensor) -> State:
+        zeros = backward.new_zeros(backward.shape[0], self.units)
+        if self.config.initial_state == "zero":
+            return State(zeros, zeros)
+        if self.config.initial_state == "mean":
+            return State(torch.tanh(self.initial(annotations.sum(dim=1) / lengths.unsqueeze(1))), zeros)
+        return State(torch.tanh(self.initial(backward)), zeros)
 
-    def forward(self, embedded: Tensor, context: Tensor, state: Tensor) -> Tensor:
-        return self.gru(torch.cat([embedded, context], dim=-1), state)
+    def forward(
+        self, embedded: Tensor, state: State, attention: nn.Module, memory: Memory, step: int
+    ) -> Tuple[List[Tensor], State, Tensor]:
+        """One step: the features that the readout sees besides the embedding, the new state, and the weights alpha."""
+        return (self.luong if self.config.order == "luong" else self.bahdanau)(embedded, state, attention, memory, step)
+
+    def bahdanau(self, embedded, state, attention, memory, step):
+        context, alpha = attention(state.s, memory, step)
+        s = self.gru(torch.cat([embedded, context], dim=-1), state.s)
+        seen = state.s if self.config.readout_state == "previous" else s
+        return [seen, context], State(s, state.attentional), alpha
+
+    def luong(self, embedded, state, attention, memory, step):
+        fed = [embedded, state.attentional] if self.config.input_feeding else [embedded]
+        s = self.gru(torch.cat(fed, dim=-1), state.s)
+        context, alpha = attention(s, memory, step)
+        attentional = torch.tanh(self.combination(torch.cat([context, s], dim=-1)))
+        return [attentional], State(s, attentional), alpha
 
 
 class Readout(nn.Module):
-    """Logits from the features [s ; c ; E y_{t-1}], for any number of steps at once."""
+    """Logits from the features, [s ; c ; E y_{t-1}] or the attentional state, for any number of steps at once."""
 
     def __init__(self, config: Config):
         super().__init__()
         self.form = config.readout
-        self.embedding = config.readout_embedding
-        features = config.decoder_hidden + 2 * config.encoder_hidden
-        if config.readout_embedding:
+        self.embedding = config.readout_embedding and config.order == "bahdanau"
+        features = config.decoder_hidden + (2 * config.encoder_hidden if config.order == "bahdanau" else 0)
+        if self.embedding:
             features += config.target_embedding
         if config.readout == "tanh":
             self.hidden = nn.Linear(features, config.readout_size)
@@ -219,8 +425,8 @@ class Readout(nn.Module):
         outputs = features if config.readout == "linear" else config.readout_size
         self.output = nn.Linear(outputs, config.target_vocabulary)
 
-    def forward(self, states: Tensor, contexts: Tensor, embedded: Tensor) -> Tensor:
-        features = torch.cat([states, contexts, embedded] if self.embedding else [states, contexts], dim=-1)
+    def forward(self, parts: List[Tensor], embedded: Tensor) -> Tensor:
+        features = torch.cat([*parts, embedded] if self.embedding else parts, dim=-1)
         if self.form == "tanh":
             features = torch.tanh(self.hidden(features))
         elif self.form == "maxout":
@@ -231,41 +437,41 @@ class Readout(nn.Module):
 class Translator(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
-        self.config = config
         self.encoder = Encoder(config)
-        self.attention = Attention(config)
+        self.attention = (FixedContext if config.attention_score == "fixed" else Attention)(config)
         self.decoder = Decoder(config)
         self.readout = Readout(config)
 
-    def encode(self, sources: Tensor, lengths: Tensor) -> Tuple[Memory, Tensor]:
-        """What the decoder attends to, and its first state [B,D]."""
+    def encode(self, sources: Tensor, lengths: Tensor) -> Tuple[Memory, State]:
+        """What the decoder attends to, and its first state."""
         mask = torch.arange(sources.shape[1], device=sources.device) < lengths.unsqueeze(1)
         annotations, backward = self.encoder(sources, lengths, mask)
-        state = self.decoder.start(annotations, backward, lengths)
-        return Memory(annotations, self.attention.key(annotations), mask), state
-
-    def readout_state(self, previous: Tensor, state: Tensor) -> Tensor:
-        return previous if self.config.readout_state == "previous" else state
+        return self.attention.remember(annotations, mask, lengths), self.decoder.start(annotations, backward, lengths)
 
     def forward(self, batch: Batch) -> Tuple[Tensor, Tensor]:
         """Teacher forcing: the logits [B,T,V] and the attention [B,T,S] of every step."""
         memory, state = self.encode(batch.sources, batch.source_lengths)
         embedded = self.decoder.embedding(batch.inputs)
-        states, contexts, alphas = [], [], []
-        for step in embedded.unbind(dim=1):
-            previous = state
-            context, alpha = self.attention(previous, memory)
-            state = self.decoder(step, context, previous)
-            states.append(self.readout_state(previous, state))
-            contexts.append(context)
+        features, alphas = [], []
+        for step, word in enumerate(embedded.unbind(dim=1)):
+            parts, state, alpha = self.decoder(word, state, self.attention, memory, step)
+            features.append(parts)
             alphas.append(alpha)
-        logits = self.readout(torch.stack(states, dim=1), torch.stack(contexts, dim=1), embedded)
-        return logits, torch.stack(alphas, dim=1)
+        return self.readout([torch.stack(part, dim=1) for part in zip(*features)], embedded), torch.stack(alphas, dim=1)
 
     def loss(self, batch: Batch) -> Tensor:
         """-sum log p over all target tokens, in nats."""
-        logits, _ = self(batch)
-        return cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=NO_LABEL, reduction="sum")
+        return self.loss_and_objective(batch)[0]
+
+    def loss_and_objective(self, batch: Batch, coverage: float = 0) -> Tuple[Tensor, Tensor]:
+        """The loss, and the same with the coverage penalty."""
+        logits, alpha = self(batch)
+        nats = cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=NO_LABEL, reduction="sum")
+        if coverage == 0:
+            return nats, nats
+        covered = (alpha * (batch.labels != NO_LABEL).unsqueeze(-1)).sum(dim=1)
+        own = torch.arange(alpha.shape[2], device=alpha.device) < batch.source_lengths.unsqueeze(1)
+        return nats, nats + coverage * ((1 - covered).clamp(min=0) * own).sum()
 
     @torch.no_grad()
     def greedy(self, batch: Batch, limit: int) -> Tuple[List[List[int]], float]:
@@ -276,12 +482,10 @@ class Translator(nn.Module):
         outputs = [[] for _ in tokens]
         going = torch.ones_like(tokens, dtype=torch.bool)
         smallest_lead = float("inf")
-        for _ in range(limit):
+        for step in range(limit):
             embedded = self.decoder.embedding(tokens)
-            previous = state
-            context, _ = self.attention(previous, memory)
-            state = self.decoder(embedded, context, previous)
-            logits = self.readout(self.readout_state(previous, state), context, embedded)
+            features, state, _ = self.decoder(embedded, state, self.attention, memory, step)
+            logits = self.readout(features, embedded)
             first, second = logits.topk(2, dim=-1).values.unbind(dim=-1)
             smallest_lead = min(smallest_lead, float((first - second)[going].min()))
             tokens = logits.argmax(dim=-1)
@@ -298,11 +502,15 @@ class Translator(nn.Module):
         renamed = {
             "encoder.gru.ahead.": "encoder.forward.",
             "encoder.gru.back.": "encoder.backward.",
-            "attention.key.bias": "attention.bias",
+            "attention.extent.": "attention.centre.",
+            ".key.bias": ".bias",
         }
         for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             renamed[f"encoder.gru.{part}_l0_reverse"] = f"encoder.backward.{part}"
             renamed[f"encoder.gru.{part}_l0"] = f"encoder.forward.{part}"
+        heads = self.decoder.config.attention_heads
+        for head in range(heads):
+            renamed[f"attention.head.{head}."] = "attention." if heads == 1 else f"attention.head{head + 1}."
         named = []
         for name, parameter in self.named_parameters():
             for here, there in renamed.items():

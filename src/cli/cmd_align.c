@@ -5,14 +5,15 @@
 
 #include "cli/command.h"
 #include "cli/diagnostics.h"
-#include "cli/lines.h"
 #include "cli/options.h"
+#include "cli/pairs.h"
 #include "cli/result.h"
 
 enum { WINDOW_BATCHES = 4 };
 
 typedef struct align_options {
-    const char *model, *source, *target, *output;
+    text_list models;
+    const char *source, *target, *output;
     size_t format;
     bool no_eos, shift;
     uint64_t batch_size, threads;
@@ -21,21 +22,14 @@ typedef struct align_options {
 
 static const size_t no_format = SIZE_MAX;
 
-/* One side of the pairs. */
-typedef struct side {
-    const char *path; /* NULL: standard input */
-    nmt_reader *reader;
-    line_list window;
-} side;
-
 typedef struct align_job {
     nmt_model *model;
-    side source, target;
+    pairs pairs;
     result output; /* not open where diagnostics take its place */
     diagnostics measures;
     bool shift;
-    size_t batch_size, window_lines;
-    nmt_alignment *alignments; /* [window_lines] */
+    size_t batch_size;
+    nmt_alignment *alignments; /* [pairs.most] */
 } align_job;
 
 /* Whether the diagnostics go to standard output, where the alignments would go. */
@@ -73,11 +67,11 @@ static bool parse(align_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
         {.name = "model",
-         .kind = OPTION_TEXT,
-         .value = &chosen->model,
+         .kind = OPTION_LIST,
+         .value = &chosen->models,
          .argument = "FILE",
          .required = true,
-         .help = "the trained model (required)"},
+         .help = ENSEMBLE_HELP},
         {.name = "source",
          .kind = OPTION_TEXT,
          .value = &chosen->source,
@@ -108,7 +102,8 @@ static bool parse(align_options *chosen, int argc, char **argv, int *status)
         {.name = "shift",
          .kind = OPTION_FLAG,
          .value = &chosen->shift,
-         .help = "read each target token from the row of the token behind it,\nwhich was chosen with the token known"},
+         .help =
+             "read each target token from the row of the token behind it:\na row is chosen before its own token is"},
         DIAGNOSTICS_OPTIONS(&chosen->diagnostics),
         {.name = "gold",
          .kind = OPTION_TEXT,
@@ -155,55 +150,6 @@ static bool parse(align_options *chosen, int argc, char **argv, int *status)
     return false;
 }
 
-/* One side has ended before the other, of which the line in hand is the last one read. */
-static nmt_status unequal_lines(align_job *job, bool source_ended, nmt_error *error)
-{
-    size_t rest;
-    const nmt_status status = lines_count_rest(&rest, source_ended ? job->target.reader : job->source.reader, error);
-    if (status != NMT_OK) {
-        return status;
-    }
-    return command_unequal_lines(error, command_input_name(job->source.path), nmt_reader_line(job->source.reader),
-                                 command_input_name(job->target.path), nmt_reader_line(job->target.reader));
-}
-
-static nmt_status read_line(side *from, const char **line, nmt_error *error)
-{
-    size_t length;
-    nmt_status status = lines_wait(from->reader, from->path, error);
-    if (status == NMT_OK) {
-        status = nmt_reader_next(from->reader, line, &length, error);
-    }
-    return status == NMT_OK && *line != NULL ? lines_add(&from->window, *line, length, error) : status;
-}
-
-static bool window_goes_on(align_job *job)
-{
-    return lines_have_room(&job->source.window, job->window_lines) &&
-           lines_have_room(&job->target.window, job->window_lines) && !nmt_reader_would_wait(job->source.reader) &&
-           !nmt_reader_would_wait(job->target.reader);
-}
-
-static nmt_status fill_window(align_job *job, bool *ended, nmt_error *error)
-{
-    do {
-        const char *source;
-        const char *target;
-        nmt_status status = read_line(&job->source, &source, error);
-        if (status == NMT_OK) {
-            status = read_line(&job->target, &target, error);
-        }
-        if (status != NMT_OK) {
-            return status;
-        }
-        if ((source == NULL) != (target == NULL)) {
-            return unequal_lines(job, source == NULL, error);
-        }
-        *ended = source == NULL;
-    } while (!*ended && window_goes_on(job));
-    return NMT_OK;
-}
-
 static nmt_status answer_pair(align_job *job, nmt_alignment *alignment, nmt_error *error)
 {
     const nmt_status status = diagnostics_add(&job->measures, alignment, error);
@@ -217,13 +163,12 @@ static nmt_status answer_pair(align_job *job, nmt_alignment *alignment, nmt_erro
 
 static nmt_status answer_window(align_job *job, nmt_error *error)
 {
-    const size_t count = job->source.window.count;
+    const size_t count = job->pairs.source.window.count;
     nmt_status status =
-        nmt_align(job->model, (const char *const *)job->source.window.lines,
-                  (const char *const *)job->target.window.lines, count, job->batch_size, job->alignments, error);
+        nmt_align(job->model, (const char *const *)job->pairs.source.window.lines,
+                  (const char *const *)job->pairs.target.window.lines, count, job->batch_size, job->alignments, error);
     if (status != NMT_OK) {
-        const size_t last = nmt_reader_line(job->source.reader);
-        command_add_place(error, last - count + 1, last);
+        pairs_add_place(&job->pairs, error);
         return status;
     }
     for (size_t i = 0; i < count; i++) {
@@ -232,8 +177,7 @@ static nmt_status answer_window(align_job *job, nmt_error *error)
         }
         nmt_alignment_clear(&job->alignments[i]);
     }
-    lines_clear(&job->source.window);
-    lines_clear(&job->target.window);
+    pairs_clear(&job->pairs);
     if (status == NMT_OK) {
         status = result_flush(&job->measures.output, error);
     }
@@ -244,8 +188,8 @@ static nmt_status align_all(align_job *job, nmt_error *error)
 {
     bool ended = false;
     while (!ended) {
-        nmt_status status = fill_window(job, &ended, error);
-        if (status == NMT_OK && job->source.window.count > 0) {
+        nmt_status status = pairs_fill(&job->pairs, &ended, error);
+        if (status == NMT_OK && job->pairs.source.window.count > 0) {
             status = answer_window(job, error);
         }
         if (status != NMT_OK) {
@@ -259,13 +203,10 @@ static nmt_status open_job(align_job *job, const align_options *chosen, nmt_erro
 {
     nmt_status status = command_threads(chosen->threads, error);
     if (status == NMT_OK) {
-        status = nmt_model_load(&job->model, chosen->model, error);
+        status = nmt_model_load_ensemble(&job->model, chosen->models.items, chosen->models.count, error);
     }
     if (status == NMT_OK) {
-        status = nmt_reader_open(&job->source.reader, job->source.path, error);
-    }
-    if (status == NMT_OK) {
-        status = nmt_reader_open(&job->target.reader, job->target.path, error);
+        status = pairs_open(&job->pairs, chosen->source, chosen->target, WINDOW_BATCHES * chosen->batch_size, error);
     }
     if (status == NMT_OK) {
         status = diagnostics_open(&job->measures, &chosen->diagnostics, error);
@@ -277,30 +218,19 @@ static nmt_status open_job(align_job *job, const align_options *chosen, nmt_erro
     return status;
 }
 
-static void close_side(side *from)
-{
-    nmt_reader_close(from->reader);
-    lines_free(&from->window);
-}
-
 static int align(const align_options *chosen)
 {
     nmt_error error;
-    align_job job = {.source.path = command_path(chosen->source),
-                     .target.path = command_path(chosen->target),
-                     .shift = chosen->shift,
-                     .batch_size = chosen->batch_size,
-                     .window_lines = WINDOW_BATCHES * chosen->batch_size};
+    align_job job = {.shift = chosen->shift, .batch_size = chosen->batch_size};
     nmt_status status = open_job(&job, chosen, &error);
     if (status == NMT_OK) {
-        job.alignments = calloc(job.window_lines, sizeof *job.alignments);
+        job.alignments = calloc(job.pairs.most, sizeof *job.alignments);
         status = job.alignments != NULL ? align_all(&job, &error) : command_no_memory(&error);
     }
     status = diagnostics_close(&job.measures, status, &error);
     status = result_close(&job.output, status, &error);
     free(job.alignments);
-    close_side(&job.source);
-    close_side(&job.target);
+    pairs_close(&job.pairs);
     nmt_model_free(job.model);
     return command_end("align", status, &error);
 }
@@ -309,5 +239,9 @@ int cmd_align(int argc, char **argv)
 {
     align_options chosen = {.format = no_format, .batch_size = 64, .diagnostics = DIAGNOSTICS_NO_OPTIONS};
     int status;
-    return parse(&chosen, argc, argv, &status) ? align(&chosen) : status;
+    if (parse(&chosen, argc, argv, &status)) {
+        status = align(&chosen);
+    }
+    text_list_free(&chosen.models);
+    return status;
 }

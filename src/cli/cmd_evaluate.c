@@ -141,8 +141,8 @@ static const char notes[] =
     "  error-rate      100 - accuracy; the word error rate of letters to phones\n"
     "\n"
     "Each score comes with a signature that says how to get it again. --compare tells the difference of the\n"
-    "scores, the interval that holds it in 95 % of the samples, and p, the share of samples in which the better\n"
-    "text is not better (paired bootstrap, Koehn 2004).\n"
+    "scores, the interval that holds it in 95 % of the samples, and p = (1 + n) / (1 + samples), where n samples\n"
+    "do not find the better text better (paired bootstrap, Koehn 2004).\n"
     "\n"
     "A FILE of - is standard input.";
 

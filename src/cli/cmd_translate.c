@@ -4,59 +4,118 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/lines.h"
+#include "cli/nbest.h"
 #include "cli/options.h"
 #include "cli/result.h"
+#include "cli/scores.h"
 
 enum { WINDOW_BATCHES = 4 };
 
 typedef struct translate_options {
-    const char *model, *input, *output, *alignment;
+    text_list models;
+    const char *input, *output, *alignment, *scores, *lexicon, *length_penalty;
     size_t format;
-    bool no_eos;
-    uint64_t batch_size, threads;
-    double max_length_ratio;
+    bool no_eos, ban_unknown, replace_unknown;
+    uint64_t batch_size, threads, beam, nbest, min_length, no_repeat_ngram;
+    double max_length_ratio, length_bonus, length_alpha;
+    nmt_length_penalty penalty;
 } translate_options;
 
 /* What translating holds on to. */
 typedef struct translate_job {
     nmt_model *model;
+    nmt_lexicon *lexicon;
     nmt_reader *reader;
     const char *input;
-    result output, alignments;
+    result output, alignments, scores;
     nmt_translate_options options;
     line_list window;
-    size_t window_lines;
-    nmt_translation *translations; /* [window_lines] */
+    size_t window_lines, answered; /* lines before the window */
+    bool list;                     /* --nbest: a list of translations is the output */
+    size_t nbest;
+    nmt_translation *translations; /* [window_lines, nbest] */
 } translate_job;
 
 static const size_t no_format = SIZE_MAX;
 
-/* What the table of options cannot say. */
-static int check(const syntax *line, const translate_options *chosen)
+/* wu:ALPHA, average or none. */
+static bool parse_penalty(translate_options *chosen)
 {
+    static const char wu[] = "wu:";
+    const char *text = chosen->length_penalty;
+    if (text == NULL || strcmp(text, "average") == 0) {
+        chosen->penalty = NMT_LENGTH_AVERAGE;
+        return true;
+    }
+    if (strcmp(text, "none") == 0) {
+        chosen->penalty = NMT_LENGTH_NONE;
+        return true;
+    }
+    chosen->penalty = NMT_LENGTH_WU;
+    return strncmp(text, wu, strlen(wu)) == 0 && options_number(&chosen->length_alpha, text + strlen(wu)) &&
+           chosen->length_alpha >= 0 && chosen->length_alpha <= 10;
+}
+
+static int check_search(const syntax *line, translate_options *chosen)
+{
+    if (!parse_penalty(chosen)) {
+        return options_misuse(
+            line, "option --length-penalty: expected average, none or wu:ALPHA with ALPHA from 0 to 10, found '%s'",
+            chosen->length_penalty);
+    }
+    if (!(chosen->length_bonus >= -100 && chosen->length_bonus <= 100)) {
+        return options_misuse(line, "option --length-bonus: expected a number from -100 to 100, found %g",
+                              chosen->length_bonus);
+    }
+    if (chosen->nbest > chosen->beam) {
+        return options_misuse(line, "option --nbest: expected at most the --beam, %llu, found %llu",
+                              (unsigned long long)chosen->beam, (unsigned long long)chosen->nbest);
+    }
+    if (chosen->lexicon != NULL && !chosen->replace_unknown) {
+        return options_misuse(line, "option --lexicon says what to write with --replace-unk, which is missing");
+    }
+    if (chosen->lexicon != NULL && command_path(chosen->lexicon) == NULL && command_path(chosen->input) == NULL) {
+        return options_misuse(line, "--lexicon and --input cannot both be standard input");
+    }
+    return 0;
+}
+
+/* What the table of options cannot say. */
+static int check(const syntax *line, translate_options *chosen)
+{
+    const char *const outputs[] = {chosen->alignment, chosen->scores};
+    const char *const names[] = {"alignment", "scores"};
     const bool reports = chosen->alignment != NULL;
     if (!reports && (chosen->format != no_format || chosen->no_eos)) {
         return options_misuse(line, "option --%s says how to write --alignment, which is missing",
                               chosen->no_eos ? "no-eos" : "format");
     }
-    if (reports && command_path(chosen->alignment) == NULL && command_path(chosen->output) == NULL) {
-        return options_misuse(line, "--alignment - and the translations cannot both go to standard output");
+    bool taken = command_path(chosen->output) == NULL;
+    const char *by = "the translations";
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
+        const bool standard = outputs[i] != NULL && command_path(outputs[i]) == NULL;
+        if (standard && taken) {
+            return options_misuse(line, "--%s - and %s cannot both go to standard output", names[i], by);
+        }
+        taken = taken || standard;
+        by = standard ? "--alignment -" : by;
     }
-    return 0;
+    return check_search(line, chosen);
 }
 
 static bool parse(translate_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
         {.name = "model",
-         .kind = OPTION_TEXT,
-         .value = &chosen->model,
+         .kind = OPTION_LIST,
+         .value = &chosen->models,
          .argument = "FILE",
          .required = true,
-         .help = "the trained model (required)"},
+         .help = ENSEMBLE_HELP},
         {.name = "input",
          .kind = OPTION_TEXT,
          .value = &chosen->input,
@@ -67,6 +126,61 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .value = &chosen->output,
          .argument = "FILE",
          .help = "translations; default: standard output"},
+        {.name = "beam",
+         .kind = OPTION_COUNT,
+         .value = &chosen->beam,
+         .argument = "N",
+         .least = 1,
+         .most = NMT_BEAM_LIMIT,
+         .help = "hypotheses extended together; default: 1, greedy search"},
+        {.name = "length-penalty",
+         .kind = OPTION_TEXT,
+         .value = &chosen->length_penalty,
+         .argument = "KIND",
+         .help = "what divides the log probability of T tokens (</s> among them):\n"
+                 "average: T; wu:ALPHA: ((5 + T) / 6)^ALPHA; none; default: average"},
+        {.name = "length-bonus",
+         .kind = OPTION_SIGNED,
+         .value = &chosen->length_bonus,
+         .argument = "X",
+         .help = "added to that, X a token; default: 0"},
+        {.name = "min-length",
+         .kind = OPTION_COUNT,
+         .value = &chosen->min_length,
+         .argument = "N",
+         .help = "target tokens at the least, where any but </s> may follow"},
+        {.name = "max-length-ratio",
+         .kind = OPTION_NUMBER,
+         .value = &chosen->max_length_ratio,
+         .argument = "X",
+         .help = "at most X target tokens a source token, and ten more; default: 3"},
+        {.name = "no-repeat-ngram",
+         .kind = OPTION_COUNT,
+         .value = &chosen->no_repeat_ngram,
+         .argument = "N",
+         .help = "no N target tokens come twice in a translation; default, and 0: any may"},
+        {.name = "ban-unk", .kind = OPTION_FLAG, .value = &chosen->ban_unknown, .help = "never choose <unk>"},
+        {.name = "replace-unk",
+         .kind = OPTION_FLAG,
+         .value = &chosen->replace_unknown,
+         .help = "write for <unk> the source token with the most attention"},
+        {.name = "lexicon",
+         .kind = OPTION_TEXT,
+         .value = &chosen->lexicon,
+         .argument = "FILE",
+         .help = "with --replace-unk, lines of a source token, a tab and what to write for it"},
+        {.name = "nbest",
+         .kind = OPTION_COUNT,
+         .value = &chosen->nbest,
+         .argument = "N",
+         .least = 1,
+         .most = NMT_BEAM_LIMIT,
+         .help = "the N best translations of each line, up to the beam, as a list (below)"},
+        {.name = "scores",
+         .kind = OPTION_TEXT,
+         .value = &chosen->scores,
+         .argument = "FILE",
+         .help = "the log probability of each translation as well (below)"},
         {.name = "alignment",
          .kind = OPTION_TEXT,
          .value = &chosen->alignment,
@@ -89,11 +203,6 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .least = 1,
          .most = 4096,
          .help = "sentences decoded together; changes no result; default: 64"},
-        {.name = "max-length-ratio",
-         .kind = OPTION_NUMBER,
-         .value = &chosen->max_length_ratio,
-         .argument = "X",
-         .help = "at most X target tokens a source token, and ten more; default: 3"},
         {.name = "threads",
          .kind = OPTION_COUNT,
          .value = &chosen->threads,
@@ -105,10 +214,17 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
         .command = "translate",
         .usage = "--model FILE [OPTIONS]",
         .summary =
-            "Translates text greedily: one line out for each line in, an empty one for an empty one, in the same\n"
-            "order. When the input pauses, what was read so far is answered at once.",
-        .notes = ALIGNMENT_NOTES
-        "\n\nA FILE of - is standard input or output. Other output files appear whole or not at all.",
+            "Translates text: one line out for each line in, an empty one for an empty one, in the same order. When\n"
+            "the input pauses, what was read so far is answered at once.",
+        .notes =
+            "--nbest writes a line a translation, the best first, in the form of Moses:\n"
+            "  SENTENCE ||| TEXT ||| logp= LOG_PROBABILITY tokens= T ||| SCORE\n"
+            "Sentences count from 0. The score is what the search ranks by: the log probability by its length\n"
+            "penalty, and the bonus. A translation cut off at its length limit comes behind those that ended.\n\n"
+            "--scores writes a line a translation: its log probability (natural logarithm), a tab, and those of its\n"
+            "tokens with spaces between them, </s> last unless it was cut off.\n\n"
+            "--alignment writes what stands for a sentence below for each translation of --nbest.\n\n" ALIGNMENT_NOTES
+            "\n\nA FILE of - is standard input or output. Other output files appear whole or not at all.",
         .options = options,
         .option_count = sizeof options / sizeof options[0],
     };
@@ -144,14 +260,32 @@ static nmt_status fill_window(translate_job *job, bool *ended, nmt_error *error)
     return NMT_OK;
 }
 
-static nmt_status write_translation(translate_job *job, const nmt_translation *translation, nmt_error *error)
+static nmt_status write_translation(translate_job *job, size_t sentence, const nmt_translation *translation,
+                                    nmt_error *error)
 {
     FILE *file = nmt_writer_file(job->output.writer);
-    fputs(translation->text, file);
-    putc('\n', file);
+    if (job->list) {
+        nbest_write(file, sentence, translation);
+    } else {
+        fputs(translation->text, file);
+        putc('\n', file);
+    }
+    if (job->scores.writer != NULL) {
+        scores_write_tokens(nmt_writer_file(job->scores.writer), translation->log_probability,
+                            translation->token_log_probabilities, translation->token_count);
+    }
     return job->alignments.alignments != NULL
                ? nmt_alignment_writer_add(job->alignments.alignments, &translation->alignment, error)
                : NMT_OK;
+}
+
+static nmt_status flush_all(translate_job *job, nmt_error *error)
+{
+    nmt_status status = result_flush(&job->output, error);
+    if (status == NMT_OK) {
+        status = result_flush(&job->scores, error);
+    }
+    return status == NMT_OK ? result_flush(&job->alignments, error) : status;
 }
 
 /* Translates and writes the window, and empties it. */
@@ -164,17 +298,15 @@ static nmt_status answer_window(translate_job *job, nmt_error *error)
         command_add_place(error, nmt_reader_line(job->reader) - count + 1, nmt_reader_line(job->reader));
         return status;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (status == NMT_OK) {
-            status = write_translation(job, &job->translations[i], error);
+    for (size_t i = 0; i < count * job->nbest; i++) {
+        if (status == NMT_OK && job->translations[i].text != NULL) {
+            status = write_translation(job, job->answered + i / job->nbest, &job->translations[i], error);
         }
         nmt_translation_clear(&job->translations[i]);
     }
+    job->answered += count;
     lines_clear(&job->window);
-    if (status == NMT_OK) {
-        status = result_flush(&job->output, error);
-    }
-    return status == NMT_OK ? result_flush(&job->alignments, error) : status;
+    return status == NMT_OK ? flush_all(job, error) : status;
 }
 
 /* A fault in the text is told after the lines before it are answered. */
@@ -202,13 +334,19 @@ static nmt_status open_job(translate_job *job, const translate_options *chosen, 
 {
     nmt_status status = command_threads(chosen->threads, error);
     if (status == NMT_OK) {
-        status = nmt_model_load(&job->model, chosen->model, error);
+        status = nmt_model_load_ensemble(&job->model, chosen->models.items, chosen->models.count, error);
+    }
+    if (status == NMT_OK && chosen->lexicon != NULL) {
+        status = nmt_lexicon_load(&job->lexicon, command_path(chosen->lexicon), error);
     }
     if (status == NMT_OK) {
         status = nmt_reader_open(&job->reader, job->input, error);
     }
     if (status == NMT_OK) {
         status = result_open(&job->output, command_path(chosen->output), error);
+    }
+    if (status == NMT_OK && chosen->scores != NULL) {
+        status = result_open(&job->scores, command_path(chosen->scores), error);
     }
     if (status == NMT_OK && chosen->alignment != NULL) {
         status = result_open_alignments(&job->alignments, command_path(chosen->alignment),
@@ -218,30 +356,54 @@ static nmt_status open_job(translate_job *job, const translate_options *chosen, 
     return status;
 }
 
+static nmt_translate_options options_from(const translate_options *chosen, const nmt_lexicon *lexicon)
+{
+    return (nmt_translate_options){.batch_size = chosen->batch_size,
+                                   .max_length_ratio = chosen->max_length_ratio,
+                                   .min_length = chosen->min_length,
+                                   .beam = chosen->beam,
+                                   .nbest = chosen->nbest,
+                                   .length_penalty = chosen->penalty,
+                                   .length_alpha = chosen->length_alpha,
+                                   .length_bonus = chosen->length_bonus,
+                                   .no_repeat_ngram = chosen->no_repeat_ngram,
+                                   .ban_unknown = chosen->ban_unknown,
+                                   .replace_unknown = chosen->replace_unknown,
+                                   .lexicon = lexicon,
+                                   .alignment = chosen->alignment != NULL};
+}
+
 static int translate(const translate_options *chosen)
 {
     nmt_error error;
-    translate_job job = {.input = command_path(chosen->input), .window_lines = WINDOW_BATCHES * chosen->batch_size};
-    job.options = (nmt_translate_options){.batch_size = chosen->batch_size,
-                                          .max_length_ratio = chosen->max_length_ratio,
-                                          .alignment = chosen->alignment != NULL};
+    translate_job job = {.input = command_path(chosen->input),
+                         .window_lines = WINDOW_BATCHES * chosen->batch_size,
+                         .list = chosen->nbest > 0,
+                         .nbest = chosen->nbest > 0 ? chosen->nbest : 1};
     nmt_status status = open_job(&job, chosen, &error);
     if (status == NMT_OK) {
-        job.translations = calloc(job.window_lines, sizeof *job.translations);
+        job.options = options_from(chosen, job.lexicon);
+        job.translations = calloc(job.window_lines * job.nbest, sizeof *job.translations);
         status = job.translations != NULL ? translate_all(&job, &error) : command_no_memory(&error);
     }
     status = result_close(&job.alignments, status, &error);
+    status = result_close(&job.scores, status, &error);
     status = result_close(&job.output, status, &error);
     free(job.translations);
     lines_free(&job.window);
     nmt_reader_close(job.reader);
+    nmt_lexicon_free(job.lexicon);
     nmt_model_free(job.model);
     return command_end("translate", status, &error);
 }
 
 int cmd_translate(int argc, char **argv)
 {
-    translate_options chosen = {.format = no_format, .batch_size = 64};
+    translate_options chosen = {.format = no_format, .batch_size = 64, .beam = 1};
     int status;
-    return parse(&chosen, argc, argv, &status) ? translate(&chosen) : status;
+    if (parse(&chosen, argc, argv, &status)) {
+        status = translate(&chosen);
+    }
+    text_list_free(&chosen.models);
+    return status;
 }

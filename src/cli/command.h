@@ -18,6 +18,7 @@ typedef struct command {
 int cmd_train(int argc, char **argv);
 int cmd_translate(int argc, char **argv);
 int cmd_align(int argc, char **argv);
+int cmd_score(int argc, char **argv);
 int cmd_evaluate(int argc, char **argv);
 int cmd_links(int argc, char **argv);
 int cmd_info(int argc, char **argv);
@@ -35,6 +36,11 @@ const char *command_input_name(const char *path);
 
 /* Has the library use `threads` threads; 0: one a processor that this process may run on. */
 nmt_status command_threads(uint64_t threads, nmt_error *error);
+
+/* What --help says of a --model that may be given more than once. */
+#define ENSEMBLE_HELP                                                                                                  \
+    "the trained model (required); given more than once, the models work\n"                                            \
+    "together: each probability is the mean of theirs"
 
 /* The names of nmt_alignment_format, in its order; ends with NULL. */
 extern const char *const alignment_format_names[];

@@ -66,7 +66,7 @@ static void write_json(FILE *file, const diagnostics *from, const measures *what
             what->sums->words, what->sums->rows, means.entropy, means.entropy_share, means.omission_rate,
             means.repeated, means.distance);
     if (what->counts != NULL) {
-        fprintf(file, ", \"precision\": %.6g, \"recall\": %.6g, \"aer\": %.6g", nmt_links_precision(what->counts),
+        fprintf(file, ", \"precision\": %.10g, \"recall\": %.10g, \"aer\": %.10g", nmt_links_precision(what->counts),
                 nmt_links_recall(what->counts), nmt_links_error_rate(what->counts));
     }
     if (what->alignment != NULL) {

@@ -13,6 +13,7 @@ static const command commands[] = {
     {"train", "train a model from parallel text", cmd_train},
     {"translate", "translate text, line by line", cmd_translate},
     {"align", "attention weights over given sentence pairs", cmd_align},
+    {"score", "log probabilities of given sentence pairs", cmd_score},
     {"evaluate", "score translations against references", cmd_evaluate},
     {"links", "join word alignments, measure them against gold links", cmd_links},
     {"info", "what a model file holds, or what the machine can do", cmd_info},

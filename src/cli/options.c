@@ -67,11 +67,13 @@ static const char *skip_digits(const char *text)
     return text + strspn(text, "0123456789");
 }
 
-/* Digits with a point among or around them, and an exponent: none of what strtod would take besides. */
-static bool parse_number(double *value, const char *text)
+/* Digits with a point among or around them, a sign before and an exponent behind them: none of what strtod would take
+ * besides. */
+bool options_number(double *value, const char *text)
 {
-    const char *cursor = skip_digits(text);
-    size_t digits = (size_t)(cursor - text);
+    const char *start = text + (*text == '-');
+    const char *cursor = skip_digits(start);
+    size_t digits = (size_t)(cursor - start);
     if (*cursor == '.') {
         const char *fraction = ++cursor;
         cursor = skip_digits(cursor);
@@ -85,7 +87,7 @@ static bool parse_number(double *value, const char *text)
         cursor = skip_digits(cursor);
     }
     *value = strtod(text, NULL); /* the program never leaves the "C" locale */
-    return digits > 0 && *cursor == '\0';
+    return digits > 0 && *cursor == '\0' && isfinite(*value);
 }
 
 static int set_count(const syntax *line, const option *chosen, const char *text)
@@ -102,9 +104,11 @@ static int set_count(const syntax *line, const option *chosen, const char *text)
 
 static int set_number(const syntax *line, const option *chosen, const char *text)
 {
+    const bool any = chosen->kind == OPTION_SIGNED;
     double value;
-    if (!parse_number(&value, text) || !isfinite(value) || value <= 0) {
-        return options_misuse(line, "option --%s: expected a number over 0, found '%s'", chosen->name, text);
+    if (!options_number(&value, text) || (!any && value <= 0)) {
+        return options_misuse(line, "option --%s: expected a number%s, found '%s'", chosen->name, any ? "" : " over 0",
+                              text);
     }
     *(double *)chosen->value = value;
     return 0;
@@ -149,6 +153,7 @@ static int set_value(const syntax *line, const option *chosen, const char *text)
     case OPTION_COUNT:
         return set_count(line, chosen, text);
     case OPTION_NUMBER:
+    case OPTION_SIGNED:
         return set_number(line, chosen, text);
     case OPTION_CHOICE:
         return set_choice(line, chosen, text);

@@ -16,6 +16,7 @@ typedef enum option_kind {
     OPTION_LIST,   /* text_list: the only kind that may be given more than once */
     OPTION_COUNT,  /* uint64_t, decimal digits, at least `least`, at most `most` (0: no bound) */
     OPTION_NUMBER, /* double, over 0 */
+    OPTION_SIGNED, /* double, of either sign */
     OPTION_CHOICE  /* size_t: the place in `choices` */
 } option_kind;
 
@@ -59,6 +60,9 @@ bool options_parse(const syntax *line, int argc, char **argv, int *status);
 /* Adds a text that is borrowed; false when out of memory. */
 bool text_list_add(text_list *list, const char *text);
 void text_list_free(text_list *list);
+
+/* A finite number in decimal digits; false for any other text. */
+bool options_number(double *value, const char *text);
 
 /* 0, or the status of misuse, which is told, when a --set has no KEY=. */
 int options_check_setting(const syntax *line, const char *setting);

@@ -13,8 +13,10 @@
 
 #ifdef NMT_DOUBLE
 #define cblas_gemm cblas_dgemm
+#define cblas_gemv cblas_dgemv
 #else
 #define cblas_gemm cblas_sgemm
+#define cblas_gemv cblas_sgemv
 #endif
 
 /* Under this many multiply-adds a product is not worth a second thread. */
@@ -39,6 +41,13 @@ typedef struct product {
 
 static void multiply(const product *p)
 {
+    /* One row, as in decoding one sentence: the general product would first copy all of B, and reading B once is the
+     * whole cost. */
+    if (p->M == 1 && p->transpose_A == CblasNoTrans && p->transpose_B == CblasTrans) {
+        cblas_gemv(CblasRowMajor, CblasNoTrans, (blasint)p->N, (blasint)p->K, 1, p->B, (blasint)p->ldb, p->A, 1,
+                   p->beta, p->C, 1);
+        return;
+    }
     cblas_gemm(CblasRowMajor, p->transpose_A, p->transpose_B, (blasint)p->M, (blasint)p->N, (blasint)p->K, 1, p->A,
                (blasint)p->lda, p->B, (blasint)p->ldb, p->beta, p->C, (blasint)p->ldc);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,6 +61,23 @@ nmt_status io_read_file(char **text, size_t *length, const char *path, size_t li
         *text = NULL;
     }
     return status;
+}
+
+bool io_write_all(int file, const char *bytes, size_t count)
+{
+    struct pollfd poller = {.fd = file, .events = POLLOUT};
+    while (count > 0) {
+        const ssize_t written = write(file, bytes, count);
+        if (written >= 0) {
+            bytes += written;
+            count -= (size_t)written;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            poll(&poller, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static nmt_status make_directory(const char *path, nmt_error *error)

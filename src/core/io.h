@@ -3,6 +3,7 @@
 #define CORE_IO_H
 
 #include <nmt/io.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/error.h"
@@ -10,6 +11,9 @@
 /* The whole file, with a NUL behind it; `*text` is the caller's: free(). Errors: NMT_IO; NMT_INVALID over `limit`
  * bytes. */
 nmt_status io_read_file(char **text, size_t *length, const char *path, size_t limit, nmt_error *error);
+
+/* Writes all of it, waiting where it must; false: errno says why not. */
+bool io_write_all(int file, const char *bytes, size_t count);
 
 /* Creates the directory and its parents where they are missing. */
 nmt_status io_make_directories(const char *path, nmt_error *error);

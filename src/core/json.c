@@ -709,13 +709,21 @@ bool json_add(json *object, const char *key, json *value)
         cJSON_Delete(item);
         return false;
     }
-    const bool added = cJSON_GetObjectItemCaseSensitive(container, key) != NULL
-                           ? cJSON_ReplaceItemInObjectCaseSensitive(container, key, item)
-                           : cJSON_AddItemToObject(container, key, item);
-    if (!added) {
-        cJSON_Delete(item);
+    if (cJSON_GetObjectItemCaseSensitive(container, key) == NULL) {
+        const bool added = cJSON_AddItemToObject(container, key, item);
+        if (!added) {
+            cJSON_Delete(item);
+        }
+        return added;
     }
-    return added;
+    const bool replaced = cJSON_ReplaceItemInObjectCaseSensitive(container, key, item);
+    if (!replaced) {
+        cJSON_Delete(item);
+    } else if (item->string == NULL) { /* some versions do not look whether they have copied the key */
+        cJSON_Delete(cJSON_DetachItemViaPointer(container, item));
+        return false;
+    }
+    return replaced;
 }
 
 bool json_append(json *array, json *value)

@@ -1,6 +1,9 @@
 /*
  * Files that appear whole or not at all: written under a temporary name in the directory of the target, flushed to
  * disk, renamed over it. A symbolic link is followed first, so that it goes on pointing at what is written.
+ *
+ * The stream calls back here to write, because a stream of the C library forgets why a write failed. Only a terminal,
+ * which does not fill up, gets a stream of its own kind: it can be asked for its width.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +18,9 @@
 
 struct nmt_writer {
     FILE *file;
+    int descriptor;  /* -1: the stream alone, or not open yet */
+    bool standard;   /* standard output, which stays open */
+    int cause;       /* errno of the first write that failed; none is tried behind it */
     char *path;      /* as the caller named it, for messages */
     char *target;    /* what is renamed to; NULL when written directly */
     char *temporary; /* NULL when written directly */
@@ -92,6 +98,25 @@ static int open_beside(nmt_writer *writer, const struct stat *existing, nmt_erro
     return file;
 }
 
+static ssize_t write_bytes(void *cookie, const char *bytes, size_t count)
+{
+    nmt_writer *writer = cookie;
+    if (writer->cause == 0 && !io_write_all(writer->descriptor, bytes, count)) {
+        writer->cause = errno;
+    }
+    return writer->cause == 0 ? (ssize_t)count : 0; /* 0 is how fopencookie is told */
+}
+
+static FILE *open_stream(nmt_writer *writer, int file)
+{
+    if (isatty(file)) {
+        return file == STDOUT_FILENO ? stdout : fdopen(file, "w");
+    }
+    FILE *stream = fopencookie(writer, "w", (cookie_io_functions_t){.write = write_bytes});
+    writer->descriptor = stream != NULL ? file : -1;
+    return stream;
+}
+
 static nmt_status open_path(nmt_writer *writer, nmt_error *error)
 {
     struct stat status;
@@ -101,7 +126,7 @@ static nmt_status open_path(nmt_writer *writer, nmt_error *error)
     if (file < 0) {
         return io_failure(error, writer->path, "cannot be written", errno);
     }
-    writer->file = fdopen(file, "w");
+    writer->file = open_stream(writer, file);
     if (writer->file == NULL) {
         const int cause = errno;
         close(file);
@@ -114,11 +139,14 @@ nmt_status nmt_writer_open(nmt_writer **writer, const char *path, nmt_error *err
 {
     const char *name = path != NULL ? path : "standard output";
     TRY(memory_new(writer, 1, sizeof **writer, "a writer", error));
+    (*writer)->descriptor = -1;
+    (*writer)->standard = path == NULL;
     nmt_status status = memory_copy_text(&(*writer)->path, name, strlen(name), "a path", error);
     if (status == NMT_OK && path != NULL) {
         status = open_path(*writer, error);
-    } else {
-        (*writer)->file = stdout;
+    } else if (status == NMT_OK) {
+        (*writer)->file = open_stream(*writer, STDOUT_FILENO);
+        status = (*writer)->file != NULL ? NMT_OK : io_failure(error, name, "cannot be written", errno);
     }
     if (status != NMT_OK) {
         nmt_writer_abandon(*writer);
@@ -138,8 +166,8 @@ nmt_status nmt_writer_flush(nmt_writer *writer, nmt_error *error)
     if (fflush(writer->file) == 0 && !ferror(writer->file)) {
         return NMT_OK;
     }
-    /* A write that failed earlier has left its mark on the stream, but not always its errno. */
-    return io_failure(error, writer->path, "cannot be written", errno != 0 ? errno : EIO);
+    const int cause = writer->cause != 0 ? writer->cause : errno;
+    return io_failure(error, writer->path, "cannot be written", cause != 0 ? cause : EIO);
 }
 
 /* Makes a rename in the directory of `path` last. */
@@ -159,26 +187,35 @@ static nmt_status flush_directory(const char *path, nmt_error *error)
     return status;
 }
 
-/* Frees the stream in any case. */
-static nmt_status close_stream(nmt_writer *writer, nmt_error *error)
+/* 0, or the errno of closing; standard output stays open. */
+static int close_stream(nmt_writer *writer)
 {
-    nmt_status status = nmt_writer_flush(writer, error);
-    if (writer->file == stdout) {
-        return status;
+    int cause = 0;
+    if (writer->file != NULL && writer->file != stdout && fclose(writer->file) != 0) {
+        cause = errno;
     }
-    if (status == NMT_OK && writer->temporary != NULL && fsync(fileno(writer->file)) != 0) {
-        status = io_failure(error, writer->path, "cannot be flushed to disk", errno);
-    }
-    if (fclose(writer->file) != 0 && status == NMT_OK) {
-        status = io_failure(error, writer->path, "cannot be written", errno);
+    if (writer->descriptor >= 0 && !writer->standard && close(writer->descriptor) != 0) {
+        cause = errno;
     }
     writer->file = NULL;
-    return status;
+    writer->descriptor = -1;
+    return cause;
+}
+
+/* Frees the stream in any case. */
+static nmt_status flush_and_close(nmt_writer *writer, nmt_error *error)
+{
+    nmt_status status = nmt_writer_flush(writer, error);
+    if (status == NMT_OK && writer->temporary != NULL && fsync(writer->descriptor) != 0) {
+        status = io_failure(error, writer->path, "cannot be flushed to disk", errno);
+    }
+    const int cause = close_stream(writer);
+    return status == NMT_OK && cause != 0 ? io_failure(error, writer->path, "cannot be written", cause) : status;
 }
 
 nmt_status nmt_writer_commit(nmt_writer *writer, nmt_error *error)
 {
-    nmt_status status = close_stream(writer, error);
+    nmt_status status = flush_and_close(writer, error);
     if (status == NMT_OK && writer->temporary != NULL) {
         if (rename(writer->temporary, writer->target) != 0) {
             status = io_failure(error, writer->path, "cannot be replaced", errno);
@@ -197,9 +234,7 @@ void nmt_writer_abandon(nmt_writer *writer)
     if (writer == NULL) {
         return;
     }
-    if (writer->file != NULL && writer->file != stdout) {
-        fclose(writer->file);
-    }
+    close_stream(writer);
     if (writer->temporary != NULL) {
         unlink(writer->temporary);
     }

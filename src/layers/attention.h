@@ -3,8 +3,13 @@
  *
  *   e_i = score(s, h_i)      alpha = softmax(e)      c = sum_i alpha_i h_i
  *
- * What tells one attention from another is its score, and scores are rows of a table. A score works on queries (made
- * from the decoder's state, once a step) and keys (made from the annotations, once a sentence).
+ * What tells one attention from another is its score, a row of a table (layers/score.h); its extent, which says what
+ * positions a step sees (layers/extent.h); and its heads. Several heads (Vaswani et al. 2017, section 3.2.2) each see
+ * states, annotations and values through projections of their own; what they read is joined and projected back:
+ *
+ *   head j: c^j = sum_i alpha^j_i V^j h_i, alpha^j from score(Q^j s, K^j h_i)      c = O [c^1 ; ... ; c^n]
+ *
+ * All arrays are packed: target rows as data/batch.h lays them out, source tokens one sentence behind the other.
  *
  * Backward has two paths that know nothing of each other, and add up to the gradient:
  *   Value path   through the sum:     dh_i += alpha_i dc
@@ -17,80 +22,96 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/arena.h"
 #include "core/real.h"
+#include "data/batch.h"
+#include "layers/extent.h"
 #include "layers/parameters.h"
+#include "layers/projection.h"
+#include "layers/score.h"
 
-typedef struct attention attention;
-
-/* One row of the table of scores. Gradient functions add. */
-typedef struct attention_score {
-    const char *name;
-
-    /* Adds the score's parameters to the table and sets the layer's offsets and `size`. */
-    void (*declare)(attention *layer, parameter_table *table);
-
-    /* keys[rows,A] from annotations[rows,C]. */
-    void (*keys)(const attention *layer, const real *theta, real *keys, const real *annotations, size_t rows);
-    void (*keys_backward)(const attention *layer, const real *theta, real *dtheta, real *dannotations,
-                          const real *dkeys, const real *annotations, size_t rows);
-
-    /* query[rows,A] from s[rows,D]. */
-    void (*query)(const attention *layer, const real *theta, real *query, const real *s, size_t stride, size_t rows);
-    void (*query_backward)(const attention *layer, const real *theta, real *ds, const real *dquery, size_t rows);
-    /* The query's own parameters, over all rows of a batch at once. */
-    void (*query_weights)(const attention *layer, real *dtheta, const real *dquery, const real *s, size_t stride,
-                          size_t rows);
-
-    /* energies[S] of one query over the keys[S,A] of one sentence. */
-    void (*energies)(const attention *layer, const real *theta, real *energies, const real *query, const real *keys,
-                     size_t S);
-    /* dvector[A] takes the gradient of what the score keeps besides its matrices, one row a sentence; see `vector`. */
-    void (*energies_backward)(const attention *layer, const real *theta, real *dquery, real *dkeys, real *dvector,
-                              const real *denergies, const real *query, const real *keys, size_t S);
-} attention_score;
-
-struct attention {
+typedef struct attention_options {
     const attention_score *score;
-    size_t state;      /* D */
-    size_t annotation; /* C = 2H */
-    size_t size;       /* A, of queries and keys */
-    size_t query_weight, query_bias, key_weight; /* offsets: [A,D] [A] [A,C] */
-    size_t vector, vector_size; /* offset, and A or 0: what the score keeps besides its matrices, as v_a */
-};
+    size_t state, annotation; /* D, C = 2H */
+    size_t size;              /* A: of the score; of all heads together */
+    size_t heads;             /* 1: the score sees states and annotations themselves; else a divisor of A */
+    extent_kind extent;
+    size_t window;
+} attention_options;
 
-/* The row of that name, or NULL; and all names for a message: "additive, dot". */
-const attention_score *attention_score_find(const char *name);
-const char *attention_score_names(void);
+typedef struct attention {
+    size_t state, annotation; /* D, C */
+    size_t head_count;
+    attention_head head[ATTENTION_HEADS_MAX];
+    size_t query_size, own_size; /* K of each head; its own parameters */
+    size_t value_size;           /* columns of the values that each head sums */
+    bool projected;
+    projection query, key, value, output; /* where projected: [A,D] [A,C] [A,C] [C,A] */
+    extent extent;
+} attention;
 
-void attention_declare(attention *layer, parameter_table *table, const attention_score *score, size_t state,
-                       size_t annotation, size_t size);
+void attention_declare(attention *layer, parameter_table *table, const attention_options *options);
 
-/* The annotations of a batch, one sentence behind the other. */
-typedef struct attention_memory {
-    const real *annotations; /* [tokens,C] */
-    const real *keys;        /* [tokens,A] */
-    const uint32_t *start;   /* [sentences] first row */
-    const uint32_t *length;  /* [sentences] S */
-    size_t longest;          /* largest S */
-} attention_memory;
+/* Arrays for N target rows of which at most B at a time, over B sentences with M source tokens, the longest of S. */
+typedef struct attention_workspace {
+    size_t rows, tokens, sentences; /* N, M, B */
+    size_t longest;                 /* S */
+    const uint32_t *start, *length; /* [B] first row of a sentence, its tokens */
+    uint32_t *sentence;             /* [B] the sentence that row i of a step reads: the caller's to set */
 
-/*
- * One step for `rows` queries: row i reads sentence sentence[i]. alpha[rows,longest] gets the weights, 0 behind a
- * sentence's end; context[rows, stride] gets c.
+    const real *annotations;                 /* [M,C] */
+    const real *values;                      /* [M,C], or [M,A] where projected */
+    real *projected_keys, *projected_values; /* [M,A] each, where projected */
+    real *keys;                              /* [heads,M,K] */
+    real *projected_query;                   /* [N,A], where projected */
+    real *query;                             /* [heads,N,K] */
+    real *weights;                           /* [heads,N,S] */
+    real *alpha;                             /* [N,S] their mean, 0 behind a sentence's end: what is reported */
+    real *joined;                            /* [N,A] what the heads read, where projected */
+    extent_workspace extent;
+
+    const real *dcoverage;                     /* [M] gradient at every alpha of a source token, or NULL */
+    real *djoined, *dprojected_query;          /* [N,A] each */
+    real *dprojected_keys, *dprojected_values; /* [M,A] each */
+    real *dquery, *dkeys;                      /* as query and keys */
+    real *down;                                /* [heads,B,own] of the heads' own parameters */
+    real *scratch;                             /* [B,3S] */
+} attention_workspace;
+
+void attention_layout(const attention *layer, attention_workspace *work, arena *space, const sequences *source,
+                      size_t rows, size_t width, bool with_gradient);
+
+/* Keys and values, once a sentence. `annotations`[M,C] and `start` as model/encoder.h has them. */
+void attention_prepare(const attention *layer, const real *theta, attention_workspace *work, const sequences *source,
+                       const real *annotations, const uint32_t *start);
+
+/* What is asked by rows first .. first+rows-1, whose states are s[rows, stride]. */
+void attention_ask(const attention *layer, const real *theta, attention_workspace *work, const real *s, size_t stride,
+                   size_t first, size_t rows);
+
+/* Alpha and context[rows, stride] of step t, whose rows start at `first`. */
+void attention_read(const attention *layer, const real *theta, attention_workspace *work, real *context, size_t stride,
+                    size_t t, size_t first, size_t rows);
+
+/* ---- backward: once begin; each step read, each row ask; then the paths, whichever are wanted ----------------------
  */
-void attention_forward(const attention *layer, const real *theta, real *alpha, real *context, size_t stride,
-                       const real *query, const attention_memory *memory, const uint32_t *sentence, size_t rows);
 
-/* Value path: dannotations[tokens,C] += alpha_i dc, for `rows` reads. Rows may read the same sentence. */
-void attention_backward_value(const attention *layer, real *dannotations, const real *alpha, const real *dcontext,
-                              const attention_memory *memory, const uint32_t *sentence, size_t rows);
+void attention_backward_begin(const attention *layer, attention_workspace *work);
 
-/*
- * Score path of one step down to queries and keys: dquery[rows,A] is overwritten, dkeys[tokens,A] and
- * dvector[sentences,A] are added to. No two rows may read the same sentence. `scratch` holds [rows, 2 longest].
- */
-void attention_backward_score(const attention *layer, const real *theta, real *dquery, real *dkeys, real *dvector,
-                              const real *alpha, const real *dcontext, const real *query,
-                              const attention_memory *memory, const uint32_t *sentence, size_t rows, real *scratch);
+/* Score path of one step, from dcontext[rows, stride] down to queries and keys. */
+void attention_backward_read(const attention *layer, const real *theta, attention_workspace *work, const real *dcontext,
+                             size_t stride, size_t first, size_t rows);
+
+/* Score path from queries to the states that asked: ds[rows, stride], adding. */
+void attention_backward_ask(const attention *layer, const real *theta, attention_workspace *work, real *ds,
+                            size_t stride, size_t first, size_t rows);
+
+/* Value path of all steps: adds to dtheta and to dannotations[M,C] from dcontext[N, stride]. */
+void attention_backward_values(const attention *layer, const real *theta, real *dtheta, real *dannotations,
+                               attention_workspace *work, const real *dcontext, size_t stride, const sequences *target);
+
+/* Score path from keys to annotations, and its parameters, over all rows, whose states are s[N, stride]. */
+void attention_backward_scores(const attention *layer, const real *theta, real *dtheta, real *dannotations,
+                               attention_workspace *work, const real *s, size_t stride);
 
 #endif

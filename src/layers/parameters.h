@@ -29,7 +29,7 @@ typedef struct tensor {
     tensor_init init;
 } tensor;
 
-enum { PARAMETERS_CAPACITY = 96 };
+enum { PARAMETERS_CAPACITY = 192 };
 
 typedef struct parameter_table {
     tensor tensors[PARAMETERS_CAPACITY];

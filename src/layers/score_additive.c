@@ -5,59 +5,21 @@
  */
 #include "core/simd.h"
 #include "layers/scores.h"
-#include "ops/linear.h"
 
-static void declare(attention *layer, parameter_table *table)
+static void declare(attention_head *head, parameter_table *table, const char *prefix)
 {
-    const size_t A = layer->size;
-    layer->query_weight = parameters_add(table, "attention.query.weight", A, layer->state, INIT_ATTENTION);
-    layer->key_weight = parameters_add(table, "attention.key.weight", A, layer->annotation, INIT_ATTENTION);
-    layer->query_bias = parameters_add(table, "attention.bias", A, 0, INIT_ZERO);
-    layer->vector = parameters_add(table, "attention.energy.weight", A, 0, INIT_ATTENTION);
-    layer->vector_size = A;
+    head->query = score_projection(table, prefix, "query.weight", head->state, head->size);
+    head->key = score_projection(table, prefix, "key.weight", head->annotation, head->size);
+    head->query.bias = score_tensor(table, prefix, "bias", head->size, 0, INIT_ZERO);
+    head->own = score_tensor(table, prefix, "energy.weight", head->size, 0, INIT_ATTENTION);
+    head->own_size = head->size;
 }
 
-static void keys(const attention *layer, const real *theta, real *key, const real *annotations, size_t rows)
+static SIMD_CLONES void energies(real *restrict e, const real *restrict v, const real *restrict q,
+                                 const real *restrict keys, size_t S, size_t A)
 {
-    const size_t A = layer->size, C = layer->annotation;
-    linear_forward(key, A, annotations, C, theta + layer->key_weight, C, NULL, rows, A, C);
-}
-
-static void keys_backward(const attention *layer, const real *theta, real *dtheta, real *dannotations,
-                          const real *dkeys, const real *annotations, size_t rows)
-{
-    const size_t A = layer->size, C = layer->annotation;
-    linear_backward_weight(dtheta + layer->key_weight, C, dkeys, A, annotations, C, rows, A, C);
-    linear_backward_input(dannotations, C, dkeys, A, theta + layer->key_weight, C, rows, A, C);
-}
-
-static void query(const attention *layer, const real *theta, real *q, const real *s, size_t stride, size_t rows)
-{
-    const size_t A = layer->size, D = layer->state;
-    linear_forward(q, A, s, stride, theta + layer->query_weight, D, theta + layer->query_bias, rows, A, D);
-}
-
-static void query_backward(const attention *layer, const real *theta, real *ds, const real *dquery, size_t rows)
-{
-    const size_t A = layer->size, D = layer->state;
-    linear_backward_input(ds, D, dquery, A, theta + layer->query_weight, D, rows, A, D);
-}
-
-static void query_weights(const attention *layer, real *dtheta, const real *dquery, const real *s, size_t stride,
-                          size_t rows)
-{
-    const size_t A = layer->size, D = layer->state;
-    linear_backward_weight(dtheta + layer->query_weight, D, dquery, A, s, stride, rows, A, D);
-    linear_backward_bias(dtheta + layer->query_bias, dquery, A, rows, A);
-}
-
-static SIMD_CLONES void energies(const attention *layer, const real *theta, real *e, const real *q, const real *key,
-                                 size_t S)
-{
-    const size_t A = layer->size;
-    const real *restrict v = theta + layer->vector;
     for (size_t i = 0; i < S; i++) {
-        const real *restrict k = key + i * A;
+        const real *restrict k = keys + i * A;
         real sum = 0;
         _Pragma("omp simd reduction(+ : sum)") for (size_t a = 0; a < A; a++)
         {
@@ -67,15 +29,18 @@ static SIMD_CLONES void energies(const attention *layer, const real *theta, real
     }
 }
 
-/* u = de_i v (1 - tanh^2) flows to the query and to key i. */
-static SIMD_CLONES void energies_backward(const attention *layer, const real *theta, real *dquery, real *dkeys,
-                                          real *dvector, const real *de, const real *q, const real *key, size_t S)
+void tanh_energies(const attention_head *head, const real *theta, real *e, const real *q, const real *k, size_t S)
 {
-    const size_t A = layer->size;
-    const real *restrict v = theta + layer->vector;
-    real *restrict dq = dquery, *restrict dv = dvector;
+    energies(e, theta + head->own, q, k, S, head->own_size);
+}
+
+/* u = de_i v (1 - tanh^2) flows to the query and to key i. */
+static SIMD_CLONES void energies_backward(real *restrict dq, real *restrict dkeys, real *restrict dv,
+                                          const real *restrict de, const real *restrict v, const real *restrict q,
+                                          const real *restrict keys, size_t S, size_t A)
+{
     for (size_t i = 0; i < S; i++) {
-        const real *restrict k = key + i * A;
+        const real *restrict k = keys + i * A;
         real *restrict dk = dkeys + i * A;
         SIMD_LOOP
         for (size_t a = 0; a < A; a++) {
@@ -88,12 +53,11 @@ static SIMD_CLONES void energies_backward(const attention *layer, const real *th
     }
 }
 
-const attention_score score_additive = {.name = "additive",
-                                        .declare = declare,
-                                        .keys = keys,
-                                        .keys_backward = keys_backward,
-                                        .query = query,
-                                        .query_backward = query_backward,
-                                        .query_weights = query_weights,
-                                        .energies = energies,
-                                        .energies_backward = energies_backward};
+void tanh_energies_backward(const attention_head *head, const real *theta, real *dq, real *dk, real *down,
+                            const real *de, const real *q, const real *k, size_t S)
+{
+    energies_backward(dq, dk, down, de, theta + head->own, q, k, S, head->own_size);
+}
+
+const attention_score score_additive = {
+    .name = "additive", .declare = declare, .energies = tanh_energies, .energies_backward = tanh_energies_backward};

@@ -63,13 +63,10 @@ static nmt_status add_word(symbols *line, const char *text, size_t length, word_
     return add(line, (uint32_t)number, error);
 }
 
-/* A word of more than one character, a mark at its end or its beginning cut off. */
+/* A word, and the mark at its end or else at its beginning, which no byte of another character is taken for. */
 static nmt_status add_word_and_mark(symbols *line, const char *text, size_t length, word_table *words, nmt_error *error)
 {
-    size_t cut = 0;
-    if (utf8_character(text, length) != length) {
-        cut = is_mark(text[length - 1]) ? length - 1 : is_mark(text[0]) ? 1 : 0;
-    }
+    const size_t cut = length == 1 ? 0 : is_mark(text[length - 1]) ? length - 1 : is_mark(text[0]) ? 1 : 0;
     if (cut > 0) {
         TRY(add_word(line, text, cut, words, error));
     }

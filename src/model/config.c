@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/quote.h"
 #include "core/utf8.h"
+#include "layers/scores.h"
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -51,7 +52,11 @@ static const choice readout_choices[] = {
     {"linear", READOUT_LINEAR}, {"tanh", READOUT_TANH}, {"maxout", READOUT_MAXOUT}, {NULL, 0}};
 static const choice readout_state_choices[] = {
     {"current", READOUT_STATE_CURRENT}, {"previous", READOUT_STATE_PREVIOUS}, {NULL, 0}};
-static const choice score_choices[] = {{"additive", 0}, {NULL, 0}};
+#define SCORE_CHOICE(name) {#name, 0},
+static const choice score_choices[] = {ATTENTION_SCORES(SCORE_CHOICE){NULL, 0}};
+static const choice extent_choices[] = {
+    {"global", REACH_GLOBAL}, {"local_m", REACH_LOCAL_M}, {"local_p", REACH_LOCAL_P}, {NULL, 0}};
+static const choice order_choices[] = {{"bahdanau", ORDER_BAHDANAU}, {"luong", ORDER_LUONG}, {NULL, 0}};
 static const choice weights_choices[] = {{"normal", WEIGHT_INIT_NORMAL}, {"glorot", WEIGHT_INIT_GLOROT}, {NULL, 0}};
 static const choice recurrent_choices[] = {
     {"same", RECURRENT_INIT_SAME}, {"orthogonal", RECURRENT_INIT_ORTHOGONAL}, {NULL, 0}};
@@ -125,8 +130,25 @@ static const config_key keys[] = {
     INTEGER(model.encoder_hidden, 512, 1, SIZE_LARGEST, "Units of the encoder in each direction."),
     INTEGER(model.decoder_hidden, 512, 1, SIZE_LARGEST, "Units of the decoder."),
     NAME(model.attention_score, "additive", score_choices,
-         "How the decoder's state is compared with an annotation: additive is Bahdanau, Cho and Bengio 2015."),
-    INTEGER(model.attention_size, 512, 1, SIZE_LARGEST, "Units of the additive score."),
+         "How the decoder's state is compared with an annotation: additive (Bahdanau, Cho and Bengio 2015); dot, "
+         "general, concat (Luong, Pham and Manning 2015); scaled_dot (Vaswani et al. 2017); gaussian, kernel "
+         "regression with a learned width; or fixed, the context without attention: the encoder's final states at "
+         "every step."),
+    INTEGER(model.attention_size, 512, 1, SIZE_LARGEST,
+            "Units of the additive, concat and gaussian scores and of local_p; with several heads the size of all "
+            "their queries, keys and values together. One head of dot, scaled_dot or general has none."),
+    INTEGER(model.attention_heads, 1, 1, ATTENTION_HEADS_MAX,
+            "Several heads each read with the score through projections of their own (Vaswani et al. 2017); the "
+            "alignment reported is their mean. 1: no projections."),
+    CHOICE(model.attention_extent, "global", extent_choices,
+           "What a step sees: all of the source; or the window round the step's own number, local_m, or round a "
+           "predicted centre, local_p (Luong, Pham and Manning 2015)."),
+    INTEGER(model.attention_window, 10, 1, SIZE_LARGEST, "Tokens to either side of that centre."),
+    CHOICE(model.order, "bahdanau", order_choices,
+           "Attend with the previous state, then update (Bahdanau, Cho and Bengio 2015); or update, then attend "
+           "(Luong, Pham and Manning 2015)."),
+    BOOLEAN(model.input_feeding, true,
+            "Luong's order: the attentional state is fed to the next step's update. Off trains faster."),
     CHOICE(model.gru, "reset_after", gru_choices,
            "Where the reset gate of a GRU acts: after the recurrent product, or before it as in Bahdanau, Cho and "
            "Bengio 2015."),
@@ -138,7 +160,8 @@ static const config_key keys[] = {
            "tanh or maxout units."),
     INTEGER(model.readout_size, 512, 1, SIZE_LARGEST,
             "Units of that hidden layer, for maxout after the maximum. A linear readout has none."),
-    BOOLEAN(model.readout_embedding, true, "The readout sees the embedding of the previous target word."),
+    BOOLEAN(model.readout_embedding, true,
+            "The readout sees the embedding of the previous target word; in Luong's order it never does."),
     CHOICE(model.readout_state, "current", readout_state_choices,
            "The decoder state that the readout sees: after this step's update, or before it."),
     BOOLEAN(model.tied_embeddings, false,
@@ -181,6 +204,9 @@ static const config_key keys[] = {
            "Scale the gradient down to this global norm when it is over it. 0: never."),
     NUMBER(training.label_smoothing, 0, KEY_BELOW_MAXIMUM, 0, 1,
            "Share of the target probability that is spread over all words. 0: none."),
+    NUMBER(training.coverage, 0, 0, 0, 1000,
+           "Weight of the coverage penalty, for source tokens whose attention weights sum to less than 1 over all "
+           "steps. 0: none."),
     BOOLEAN(training.skip_not_finite, false,
             "Leave out a batch whose loss or gradient is NaN or infinite, and count it in the log, instead of ending "
             "the run."),
@@ -687,6 +713,54 @@ static nmt_status check_tied(const nmt_config *config, const char *origin, nmt_e
     return NMT_OK;
 }
 
+/* What has no attention cannot shape it. */
+static nmt_status check_fixed(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    static const char because[] = "because model.attention_score is \"fixed\"";
+    if (config->model.attention_heads != 1) {
+        return complain(error, origin, "model.attention_heads: expected 1, %s, found %zu", because,
+                        config->model.attention_heads);
+    }
+    if (config->model.attention_extent != REACH_GLOBAL) {
+        return complain(error, origin, "model.attention_extent: expected \"global\", %s, found a local one", because);
+    }
+    if (config->training.coverage > 0) {
+        return complain(error, origin, "training.coverage: expected 0, %s, found more", because);
+    }
+    return NMT_OK;
+}
+
+static nmt_status check_attention(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    const attention_score *score = attention_score_find(config->model.attention_score);
+    const size_t D = config->model.decoder_hidden, C = 2 * config->model.encoder_hidden;
+    const size_t A = config->model.attention_size, heads = config->model.attention_heads;
+    if (score->of_halves) {
+        return check_fixed(config, origin, error);
+    }
+    if (heads > 1 && A % heads != 0) {
+        return complain(error, origin,
+                        "model.attention_size: expected a multiple of model.attention_heads, %zu, found %zu", heads, A);
+    }
+    if (heads == 1 && score->equal_sizes && D != C) {
+        return complain(error, origin,
+                        "model.decoder_hidden: expected %zu, twice model.encoder_hidden, because "
+                        "model.attention_score is \"%s\" with one head, found %zu",
+                        C, score->name, D);
+    }
+    return NMT_OK;
+}
+
+static nmt_status check_order(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    if (config->model.order == ORDER_LUONG && config->model.readout_state == READOUT_STATE_PREVIOUS) {
+        return complain(error, origin,
+                        "model.readout_state: expected \"current\", because model.order is \"luong\", found "
+                        "\"previous\"");
+    }
+    return NMT_OK;
+}
+
 static nmt_status check_validation(const nmt_config *config, const char *origin, nmt_error *error)
 {
     if (config->validation.metric == METRIC_BLEU && !config->validation.bleu) {
@@ -707,6 +781,8 @@ static nmt_status fill(nmt_config *config, const json *object, const char *origi
     TRY(check_data(config, origin, error));
     TRY(check_vocabulary(config, origin, error));
     TRY(check_validation(config, origin, error));
+    TRY(check_attention(config, origin, error));
+    TRY(check_order(config, origin, error));
     return check_tied(config, origin, error);
 }
 
@@ -779,7 +855,11 @@ static const char override_origin[] = "--set";
 static json *override_value(const config_key *key, const char *text)
 {
     json *value = NULL;
-    if (json_parse(&value, text, strlen(text), override_origin, NULL) == NMT_OK) {
+    const nmt_status status = json_parse(&value, text, strlen(text), override_origin, NULL);
+    if (status == NMT_NO_MEMORY) {
+        return NULL;
+    }
+    if (status == NMT_OK) {
         const json_type type = json_type_of(value);
         const bool wants_text = key->type == KEY_TEXT || key->type == KEY_CHOICE;
         if (!wants_text || type == JSON_STRING || type == JSON_NULL) {

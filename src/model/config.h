@@ -17,6 +17,8 @@ typedef enum gru_form { GRU_RESET_AFTER, GRU_RESET_BEFORE } gru_form;
 typedef enum readout_form { READOUT_LINEAR, READOUT_TANH, READOUT_MAXOUT } readout_form;
 typedef enum readout_state { READOUT_STATE_CURRENT, READOUT_STATE_PREVIOUS } readout_state;
 typedef enum initial_state { INITIAL_STATE_BACKWARD, INITIAL_STATE_MEAN, INITIAL_STATE_ZERO } initial_state;
+typedef enum order_of_work { ORDER_BAHDANAU, ORDER_LUONG } order_of_work;
+typedef enum attention_reach { REACH_GLOBAL, REACH_LOCAL_M, REACH_LOCAL_P } attention_reach;
 typedef enum weight_init { WEIGHT_INIT_NORMAL, WEIGHT_INIT_GLOROT } weight_init;
 typedef enum recurrent_init { RECURRENT_INIT_SAME, RECURRENT_INIT_ORTHOGONAL } recurrent_init;
 typedef enum loss_normalization { LOSS_PER_TOKEN, LOSS_PER_SENTENCE } loss_normalization;
@@ -41,8 +43,13 @@ struct nmt_config {
         size_t source_embedding, target_embedding; /* E */
         size_t encoder_hidden;                     /* H, per direction */
         size_t decoder_hidden;                     /* D */
-        char *attention_score;                     /* a row of the table in layers/attention.c: "additive" */
-        size_t attention_size;                     /* A */
+        char *attention_score;                     /* a row of the table in layers/scores.h: "additive" */
+        size_t attention_size;                     /* A, of all heads together */
+        size_t attention_heads;
+        attention_reach attention_extent;
+        size_t attention_window; /* tokens to either side, of a local extent */
+        order_of_work order;
+        bool input_feeding; /* Luong's order */
         gru_form gru;
         initial_state initial_state;
         readout_form readout;
@@ -77,6 +84,7 @@ struct nmt_config {
         double momentum; /* SGD */
         double clip_norm; /* 0: none */
         double label_smoothing;
+        double coverage; /* lambda of the coverage penalty */
         bool skip_not_finite; /* batches whose loss or gradient is NaN or infinite */
         size_t threads;   /* 0: one a processor */
         uint64_t seed;

@@ -1,17 +1,11 @@
-#include "model/decoder.h"
+#include "model/decoder_order.h"
 
 #include <string.h>
 
-#include "core/parallel.h"
 #include "ops/activation.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
-
-static size_t feature_count(const decoder_options *options)
-{
-    return options->hidden + options->annotation + (options->readout_embedding ? options->embedding_size : 0);
-}
 
 /* What s_0 is computed from: the backward half of the first annotation, or all of their mean. */
 static size_t summary_size(const decoder_options *options)
@@ -30,84 +24,76 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
     }
     layer->embedding =
         parameters_add(table, "decoder.embedding.weight", o->vocabulary, o->embedding_size, INIT_EMBEDDING);
-    attention_declare(&layer->attention, table, o->score, o->hidden, o->annotation, o->attention_size);
-    gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + o->annotation, o->hidden, o->reset);
-    readout_declare(&layer->readout, table, o->readout, feature_count(o), o->readout_units, o->vocabulary,
+    attention_options attend = o->attention;
+    attend.state = o->hidden;
+    attend.annotation = o->annotation;
+    attention_declare(&layer->attention, table, &attend);
+    layer->fed = o->order->fed(o);
+    gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + layer->fed, o->hidden, o->reset);
+    o->order->declare(layer, table);
+    readout_declare(&layer->readout, table, o->readout, o->order->features(o), o->readout_units, o->vocabulary,
                     o->tied ? layer->embedding : READOUT_UNTIED);
     layer->readout.dropout = o->dropout_readout;
 }
 
-/* ---- workspace ------------------------------------------------------------------------------------------------------ */
+/* ---- workspace ------------------------------------------------------------------------------------------------------
+ */
 
-static columns columns_of(real *data, size_t offset, size_t stride)
+columns columns_of(real *data, size_t offset, size_t stride)
 {
     return (columns){data != NULL ? data + offset : NULL, stride};
 }
 
-static columns own_columns(arena *space, size_t rows, size_t width)
+columns columns_own(arena *space, size_t rows, size_t width)
 {
     return columns_of(arena_reals(space, rows * width), 0, width);
+}
+
+real *columns_row(const columns *matrix, size_t row)
+{
+    return matrix->data + row * matrix->stride;
+}
+
+void columns_clear(const columns *matrix, size_t rows, size_t width)
+{
+    for (size_t row = 0; row < rows; row++) {
+        memset(columns_row(matrix, row), 0, width * sizeof *matrix->data);
+    }
 }
 
 static void layout_gradient(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source,
                             size_t rows, size_t width)
 {
     const decoder_options *o = &layer->options;
-    const size_t D = o->hidden, C = o->annotation, A = layer->attention.size;
+    const size_t D = o->hidden;
     work->gradient.input = arena_reals(space, rows * 3 * D);
-    work->gradient.recurrent =
-        layer->cell.reset == GRU_AFTER ? arena_reals(space, rows * 3 * D) : work->gradient.input;
+    work->gradient.recurrent = layer->cell.reset == GRU_AFTER ? arena_reals(space, rows * 3 * D) : work->gradient.input;
     work->embedding_mask = o->dropout_embedding > 0 ? arena_reals(space, rows * o->embedding_size) : NULL;
-    work->dfeatures = arena_reals(space, rows * feature_count(o));
-    work->dcontext = arena_reals(space, rows * C);
-    work->dembedded = arena_reals(space, rows * o->embedding_size);
-    work->dquery = arena_reals(space, rows * A);
-    work->dkeys = arena_reals(space, source->tokens * A);
-    work->dvector = arena_reals(space, source->count * A);
     work->carry = arena_reals(space, width * D);
     work->dinitial = arena_reals(space, width * D);
-    work->dsummary = arena_reals(space, source->count * C);
-    work->attention_scratch = arena_reals(space, width * 2 * source->steps);
+    work->dsummary = arena_reals(space, source->count * o->annotation);
+    o->order->layout_gradient(layer, work, space, rows);
 }
 
 void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source, size_t rows,
                     size_t width, bool with_gradient)
 {
-    const decoder_options *o = &layer->options;
-    const size_t D = o->hidden, C = o->annotation, E = o->embedding_size, A = layer->attention.size;
-    const size_t F = feature_count(o);
-    *work = (decoder_workspace){.keys = arena_reals(space, source->tokens * A),
-                                .features = arena_reals(space, rows * F),
-                                .initial = arena_reals(space, source->count * D),
+    const size_t D = layer->options.hidden, C = layer->options.annotation;
+    *work = (decoder_workspace){.initial = arena_reals(space, source->count * D),
                                 .summary = arena_reals(space, source->count * C),
-                                .query = arena_reals(space, rows * A),
-                                .alpha = arena_reals(space, rows * source->steps),
-                                .scratch = arena_reals(space, width * 3 * D),
-                                .sentence = arena_take(space, width, sizeof(uint32_t))};
-    const columns state_features = columns_of(work->features, 0, F);
-    const columns other_state = own_columns(space, rows, D);
-    const columns previous = o->readout_previous_state ? state_features : other_state;
-    work->state = o->readout_previous_state ? other_state : state_features;
-    work->context = columns_of(work->features, D, F);
-    work->embedded = o->readout_embedding ? columns_of(work->features, D + C, F) : own_columns(space, rows, E);
-    work->trace = (gru_trace){.gates = arena_reals(space, rows * 3 * D),
-                              .recurrent = arena_reals(space, rows * D),
-                              .previous = previous.data,
-                              .previous_stride = previous.stride};
+                                .trace.gates = arena_reals(space, rows * 3 * D),
+                                .trace.recurrent = arena_reals(space, rows * D),
+                                .scratch = arena_reals(space, width * 3 * D)};
+    attention_layout(&layer->attention, &work->attention, space, source, rows, width, with_gradient);
+    layer->options.order->layout(layer, work, space, rows);
     readout_layout(&layer->readout, &work->readout, space, rows, with_gradient);
     if (with_gradient) {
         layout_gradient(layer, work, space, source, rows, width);
     }
 }
 
-/* ---- forward -------------------------------------------------------------------------------------------------------- */
-
-static void copy_rows(real *to, size_t to_stride, const real *from, size_t from_stride, size_t rows, size_t width)
-{
-    for (size_t row = 0; row < rows; row++) {
-        memcpy(to + row * to_stride, from + row * from_stride, width * sizeof *to);
-    }
-}
+/* ---- forward --------------------------------------------------------------------------------------------------------
+ */
 
 /* summary[B, X]: what s_0 is computed from, one row a sentence. */
 static void summarise(const decoder *layer, decoder_workspace *work, size_t sentences)
@@ -115,13 +101,13 @@ static void summarise(const decoder *layer, decoder_workspace *work, size_t sent
     const size_t X = summary_size(&layer->options), C = layer->options.annotation;
     memset(work->summary, 0, sentences * X * sizeof *work->summary);
     for (size_t b = 0; b < sentences; b++) {
-        const real *h = work->memory.annotations + work->memory.start[b] * C;
+        const real *h = work->attention.annotations + work->attention.start[b] * C;
         real *summary = work->summary + b * X;
         if (layer->options.start == START_BACKWARD) {
             memcpy(summary, h + C - X, X * sizeof *summary);
             continue;
         }
-        const size_t S = work->memory.length[b];
+        const size_t S = work->attention.length[b];
         for (size_t i = 0; i < S * C; i++) {
             summary[i % C] += h[i] / (real)S;
         }
@@ -133,7 +119,7 @@ static void summarise_backward(const decoder *layer, real *dannotations, const d
 {
     const size_t X = summary_size(&layer->options), C = layer->options.annotation;
     for (size_t b = 0; b < sentences; b++) {
-        real *dh = dannotations + work->memory.start[b] * C;
+        real *dh = dannotations + work->attention.start[b] * C;
         const real *dsummary = work->dsummary + b * X;
         if (layer->options.start == START_BACKWARD) {
             for (size_t i = 0; i < X; i++) {
@@ -141,7 +127,7 @@ static void summarise_backward(const decoder *layer, real *dannotations, const d
             }
             continue;
         }
-        const size_t S = work->memory.length[b];
+        const size_t S = work->attention.length[b];
         for (size_t i = 0; i < S * C; i++) {
             dh[i] += dsummary[i % C] / (real)S;
         }
@@ -152,8 +138,7 @@ void decoder_prepare(const decoder *layer, const real *theta, decoder_workspace 
                      const real *annotations, const uint32_t *start)
 {
     const size_t D = layer->options.hidden, X = summary_size(&layer->options), B = source->count;
-    work->memory = (attention_memory){annotations, work->keys, start, source->length, source->steps};
-    layer->attention.score->keys(&layer->attention, theta, work->keys, annotations, source->tokens);
+    attention_prepare(&layer->attention, theta, &work->attention, source, annotations, start);
     if (layer->options.start == START_ZERO) {
         memset(work->initial, 0, B * D * sizeof *work->initial);
         return;
@@ -177,45 +162,66 @@ static void embed(const decoder *layer, const real *theta, decoder_workspace *wo
                    layer->cell.input, theta + layer->cell.bias_ih, rows, 3 * D, E);
 }
 
-/* c_t from s_{t-1}, then s_t, for the rows of one step. */
-static void attend_and_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first,
-                              size_t rows)
+void decoder_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
 {
-    const size_t D = layer->options.hidden, C = layer->options.annotation, E = layer->options.embedding_size;
-    const attention *attend = &layer->attention;
-    real *query = work->query + first * attend->size;
-    real *context = work->context.data + first * work->context.stride;
-    attend->score->query(attend, theta, query, work->trace.previous + first * work->trace.previous_stride,
-                         work->trace.previous_stride, rows);
-    attention_forward(attend, theta, work->alpha + first * work->memory.longest, context, work->context.stride, query,
-                      &work->memory, work->sentence, rows);
-    linear_forward_add(work->trace.gates + first * 3 * D, 3 * D, context, work->context.stride,
-                       theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, C);
-    gru_step_forward(&layer->cell, theta, work->state.data + first * work->state.stride, work->state.stride,
-                     &work->trace, first, rows, work->scratch);
+    const size_t D = layer->options.hidden, E = layer->options.embedding_size;
+    if (layer->fed > 0) {
+        linear_forward_add(work->trace.gates + first * 3 * D, 3 * D, columns_row(&work->fed, first), work->fed.stride,
+                           theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
+    }
+    gru_step_forward(&layer->cell, theta, columns_row(&work->state, first), work->state.stride, &work->trace, first,
+                     rows, work->scratch);
+}
+
+/* Row `row` comes first in its sequence. */
+static void start_row(const decoder *layer, decoder_workspace *work, size_t row, size_t sentence)
+{
+    const size_t D = layer->options.hidden;
+    memcpy(work->trace.previous + row * work->trace.previous_stride, work->initial + sentence * D, D * sizeof(real));
+    if (work->feeds_features) {
+        memset(columns_row(&work->fed, row), 0, layer->fed * sizeof(real));
+    }
+}
+
+/* Row `row` comes after row `from`. */
+static void continue_row(const decoder *layer, decoder_workspace *work, size_t row, size_t from)
+{
+    memcpy(work->trace.previous + row * work->trace.previous_stride, columns_row(&work->state, from),
+           layer->options.hidden * sizeof(real));
+    if (work->feeds_features) {
+        memcpy(columns_row(&work->fed, row), work->features + from * layer->fed, layer->fed * sizeof(real));
+    }
+}
+
+void decoder_continue(const decoder *layer, decoder_workspace *work, const sequences *target, size_t t)
+{
+    for (size_t row = 0; row < target->active[t]; row++) {
+        if (t == 0) {
+            start_row(layer, work, row, work->attention.sentence[row]);
+        } else {
+            continue_row(layer, work, target->offset[t] + row, target->offset[t - 1] + row);
+        }
+    }
 }
 
 void decoder_forward(const decoder *layer, const real *theta, decoder_workspace *work, const batch *pairs)
 {
     const sequences *target = &pairs->input;
-    const size_t D = layer->options.hidden;
     for (size_t row = 0; row < target->count; row++) {
-        work->sentence[row] = pairs->source.row[target->order[row]];
+        work->attention.sentence[row] = pairs->source.row[target->order[row]];
     }
     embed(layer, theta, work, target->id, target->tokens);
-    for (size_t t = 0; t < target->steps; t++) {
-        const size_t first = target->offset[t], rows = target->active[t];
-        real *previous = work->trace.previous + first * work->trace.previous_stride;
-        if (t > 0) {
-            copy_rows(previous, work->trace.previous_stride, work->state.data + target->offset[t - 1] * work->state.stride,
-                      work->state.stride, rows, D);
-        } else {
-            for (size_t row = 0; row < rows; row++) {
-                memcpy(previous + row * work->trace.previous_stride, work->initial + work->sentence[row] * D,
-                       D * sizeof *previous);
-            }
-        }
-        attend_and_update(layer, theta, work, first, rows);
+    layer->options.order->forward(layer, theta, work, target);
+}
+
+/* ---- decoding -------------------------------------------------------------------------------------------------------
+ */
+
+void decoder_begin(const decoder *layer, decoder_workspace *work, size_t rows)
+{
+    work->step = 0;
+    for (size_t row = 0; row < rows; row++) {
+        start_row(layer, work, row, work->attention.sentence[row]);
     }
 }
 
@@ -223,109 +229,60 @@ void decoder_step(const decoder *layer, const real *theta, decoder_workspace *wo
                   size_t rows)
 {
     embed(layer, theta, work, previous, rows);
-    attend_and_update(layer, theta, work, 0, rows);
+    layer->options.order->step(layer, theta, work, work->step++, 0, rows);
 }
 
-/* ---- backward ------------------------------------------------------------------------------------------------------- */
-
-static void add_rows(real *to, size_t to_stride, const real *from, size_t from_stride, size_t rows, size_t width)
+void decoder_reorder(const decoder *layer, decoder_workspace *work, const size_t *parents, size_t count)
 {
+    for (size_t row = 0; row < count; row++) {
+        continue_row(layer, work, row, parents[row]);
+    }
+}
+
+/* ---- backward -------------------------------------------------------------------------------------------------------
+ */
+
+void decoder_carry(const decoder *layer, decoder_workspace *work, const real *gradient, size_t stride, size_t rows)
+{
+    const size_t D = layer->options.hidden;
     for (size_t row = 0; row < rows; row++) {
-        for (size_t i = 0; i < width; i++) {
-            to[row * to_stride + i] += from[row * from_stride + i];
+        for (size_t i = 0; i < D; i++) {
+            work->carry[row * D + i] += gradient[row * stride + i];
         }
     }
 }
 
-/* The gradient of the features, laid out as each part of the decoder wants to add to it. */
-static void split_features(const decoder *layer, decoder_workspace *work, size_t rows)
+void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,
+                             size_t stride, size_t first, size_t rows)
 {
-    const decoder_options *o = &layer->options;
-    const size_t F = feature_count(o);
-    copy_rows(work->dcontext, o->annotation, work->dfeatures + o->hidden, F, rows, o->annotation);
-    if (o->readout_embedding) {
-        copy_rows(work->dembedded, o->embedding_size, work->dfeatures + o->hidden + o->annotation, F, rows,
-                  o->embedding_size);
-    } else {
-        memset(work->dembedded, 0, rows * o->embedding_size * sizeof *work->dembedded);
-    }
-}
-
-/* Back through one step: work->carry holds the gradient at s_t that came from later steps, and takes that at s_{t-1}. */
-static void step_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
-{
-    const decoder_options *o = &layer->options;
-    const size_t D = o->hidden, C = o->annotation, E = o->embedding_size, F = feature_count(o);
-    const attention *attend = &layer->attention;
-    const real *dstate = work->dfeatures + first * F;
-    real *dcontext = work->dcontext + first * C;
-    real *dquery = work->dquery + first * attend->size;
-    if (!o->readout_previous_state) {
-        add_rows(work->carry, D, dstate, F, rows, D);
-    }
+    const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     gru_step_backward(&layer->cell, theta, work->carry, &work->trace, &work->gradient, first, rows, work->scratch);
-    linear_backward_input(dcontext, C, work->gradient.input + first * 3 * D, 3 * D, theta + layer->cell.weight_ih + E,
-                          layer->cell.input, rows, 3 * D, C);
-    attention_backward_score(attend, theta, dquery, work->dkeys, work->dvector,
-                             work->alpha + first * work->memory.longest, dcontext, work->query + first * attend->size,
-                             &work->memory, work->sentence, rows, work->attention_scratch);
-    attend->score->query_backward(attend, theta, work->carry, dquery, rows);
-    if (o->readout_previous_state) {
-        add_rows(work->carry, D, dstate, F, rows, D);
+    if (dfed != NULL) {
+        linear_backward_input(dfed, stride, work->gradient.input + first * 3 * D, 3 * D,
+                              theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
     }
 }
 
-typedef struct value_pass {
-    const decoder *layer;
-    const decoder_workspace *work;
-    const sequences *target;
-    real *dannotations;
-} value_pass;
-
-/* The Value path sentence by sentence: its annotations' gradient stays in the cache over all its steps. */
-static void value_rows(void *context, size_t begin, size_t end)
-{
-    const value_pass *pass = context;
-    const decoder_workspace *work = pass->work;
-    for (size_t row = begin; row < end; row++) {
-        for (size_t t = 0; t < pass->target->length[row]; t++) {
-            const size_t read = pass->target->offset[t] + row;
-            attention_backward_value(&pass->layer->attention, pass->dannotations,
-                                     work->alpha + read * work->memory.longest,
-                                     work->dcontext + read * pass->layer->options.annotation, &work->memory,
-                                     &work->sentence[row], 1);
-        }
-    }
-}
-
-/* The Score path's parameters and keys, over all rows at once. */
-static void score_weights(const decoder *layer, const real *theta, real *dtheta, real *dannotations,
-                          decoder_workspace *work, const batch *pairs)
-{
-    const attention *attend = &layer->attention;
-    attend->score->query_weights(attend, dtheta, work->dquery, work->trace.previous, work->trace.previous_stride,
-                                 pairs->input.tokens);
-    attend->score->keys_backward(attend, theta, dtheta, dannotations, work->dkeys, work->memory.annotations,
-                                 pairs->source.tokens);
-    linear_backward_bias(dtheta + attend->vector, work->dvector, attend->size, pairs->source.count,
-                         attend->vector_size);
-}
-
+/* The cell's weights and the embedding, over all rows at once. */
 static void cell_weights(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
                          const sequences *target)
 {
-    const size_t D = layer->options.hidden, C = layer->options.annotation, E = layer->options.embedding_size;
+    const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     const size_t N = target->tokens, I = layer->cell.input;
     const real *dgates = work->gradient.input;
+    const columns *dembedded = &work->dembedded;
     real *dW = dtheta + layer->cell.weight_ih;
     gru_backward_weights(&layer->cell, dtheta, &work->trace, &work->gradient, N);
     linear_backward_weight(dW, I, dgates, 3 * D, work->embedded.data, work->embedded.stride, N, 3 * D, E);
-    linear_backward_weight(dW + E, I, dgates, 3 * D, work->context.data, work->context.stride, N, 3 * D, C);
-    linear_backward_input(work->dembedded, E, dgates, 3 * D, theta + layer->cell.weight_ih, I, N, 3 * D, E);
-    if (work->embedding_mask != NULL) {
-        dropout_apply(work->dembedded, E, work->embedding_mask, N, E);
+    if (layer->fed > 0) {
+        linear_backward_weight(dW + E, I, dgates, 3 * D, work->fed.data, work->fed.stride, N, 3 * D, layer->fed);
     }
-    embedding_backward(dtheta + layer->embedding, work->dembedded, E, target->id, N, E);
+    linear_backward_input(dembedded->data, dembedded->stride, dgates, 3 * D, theta + layer->cell.weight_ih, I, N, 3 * D,
+                          E);
+    if (work->embedding_mask != NULL) {
+        dropout_apply(dembedded->data, dembedded->stride, work->embedding_mask, N, E);
+    }
+    embedding_backward(dtheta + layer->embedding, dembedded->data, dembedded->stride, target->id, N, E);
 }
 
 /* From the gradient at s_0 of the target's rows to the annotations. */
@@ -338,7 +295,7 @@ static void initial_backward(const decoder *layer, const real *theta, real *dthe
     }
     memset(work->dinitial, 0, B * D * sizeof *work->dinitial);
     for (size_t row = 0; row < B; row++) {
-        const size_t sentence = work->sentence[row];
+        const size_t sentence = work->attention.sentence[row];
         tanh_backward(work->dinitial + sentence * D, work->carry + row * D, work->initial + sentence * D, D);
     }
     linear_backward_weight(dtheta + layer->initial_weight, X, work->dinitial, D, work->summary, X, B, D, X);
@@ -352,21 +309,18 @@ void decoder_backward(const decoder *layer, const real *theta, real *dtheta, rea
                       decoder_workspace *work, const batch *pairs, attention_paths paths)
 {
     const sequences *target = &pairs->input;
-    const size_t A = layer->attention.size, B = target->count;
-    split_features(layer, work, target->tokens);
-    memset(work->carry, 0, B * layer->options.hidden * sizeof *work->carry);
-    memset(work->dkeys, 0, pairs->source.tokens * A * sizeof *work->dkeys);
-    memset(work->dvector, 0, B * A * sizeof *work->dvector);
-    for (size_t t = target->steps; t-- > 0;) {
-        step_backward(layer, theta, work, target->offset[t], target->active[t]);
-    }
+    const attention *attend = &layer->attention;
+    memset(work->carry, 0, target->count * layer->options.hidden * sizeof *work->carry);
+    attention_backward_begin(attend, &work->attention);
+    layer->options.order->backward(layer, theta, dtheta, work, target);
     if (paths & PATH_VALUE) {
-        value_pass pass = {layer, work, target, dannotations};
-        parallel_for(B, 1, value_rows, &pass);
+        attention_backward_values(attend, theta, dtheta, dannotations, &work->attention, work->dcontext.data,
+                                  work->dcontext.stride, target);
     }
     if (paths & PATH_SCORE) {
-        score_weights(layer, theta, dtheta, dannotations, work, pairs);
+        attention_backward_scores(attend, theta, dtheta, dannotations, &work->attention, work->asking.data,
+                                  work->asking.stride);
     }
     cell_weights(layer, theta, dtheta, work, target);
-    initial_backward(layer, theta, dtheta, dannotations, work, B);
+    initial_backward(layer, theta, dtheta, dannotations, work, target->count);
 }

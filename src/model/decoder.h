@@ -1,10 +1,13 @@
 /*
- * Attentive GRU decoder in Bahdanau's order: attend with s_{t-1}, then update (Bahdanau, Cho and Bengio 2015, A.2.2):
+ * Attentive GRU decoder. What is common to the orders of work: s_0, the embedded target, the cell, and the attention:
  *
  *   s_0 = tanh(W_init h_1<- + b_init)        or from the mean of the annotations, or 0
- *   c_t = attention(s_{t-1})
- *   s_t = GRU([E y_{t-1} ; c_t], s_{t-1})
- *   features of the readout: [s_t or s_{t-1} ; c_t ; E y_{t-1}]
+ *   s_t = GRU([E y_{t-1} ; what is fed], s_{t-1})
+ *
+ * The order says what is fed, which state asks, and what the readout sees; it is a row of decoder_order.h:
+ *
+ *   Bahdanau   attends with s_{t-1}, then updates, feeding c_t   (decoder_bahdanau.c)
+ *   Luong      updates, then attends with s_t                    (decoder_luong.c)
  *
  * All rows are packed as the target is (data/batch.h). The features of a batch lie in one matrix, and c (and s, and
  * E y) are computed in place in its columns, so that nothing is copied together for the readout.
@@ -26,17 +29,21 @@
 
 typedef enum decoder_start { START_BACKWARD, START_MEAN, START_ZERO } decoder_start;
 
+typedef struct decoder_order decoder_order;
+extern const decoder_order decoder_bahdanau, decoder_luong;
+
 typedef struct decoder_options {
     size_t vocabulary, embedding_size, hidden, annotation; /* V, E, D, C = 2H */
+    const decoder_order *order;
     gru_reset reset;
     decoder_start start;
-    const attention_score *score;
-    size_t attention_size;
+    attention_options attention; /* without its state and annotation, which are D and C */
     readout_kind readout;
     size_t readout_units;
-    bool readout_embedding;      /* E y among the features */
-    bool readout_previous_state; /* s_{t-1} among the features instead of s_t */
-    bool tied;                   /* E serves as the readout's output matrix as well */
+    bool readout_embedding;                    /* Bahdanau: E y among the features */
+    bool readout_previous_state;               /* Bahdanau: s_{t-1} among the features instead of s_t */
+    bool input_feeding;                        /* Luong: s~_{t-1} is fed */
+    bool tied;                                 /* E serves as the readout's output matrix as well */
     double dropout_embedding, dropout_readout; /* rates, in training */
 } decoder_options;
 
@@ -44,8 +51,10 @@ typedef struct decoder {
     decoder_options options;
     size_t initial_weight, initial_bias; /* offsets: [D,H] or [D,2H]; [D] */
     size_t embedding;                    /* [V,E] */
+    size_t combination;                  /* Luong: W_c [D,C+D] */
     attention attention;
-    gru cell; /* input [E y ; c] */
+    size_t fed; /* columns of the cell's input behind E y */
+    gru cell;
     readout readout;
 } decoder;
 
@@ -64,43 +73,39 @@ typedef struct columns {
     size_t stride;
 } columns;
 
-/* Arrays for N rows of which at most B at a time, over B sentences with M source tokens, the longest of S. */
+/* Arrays for N rows of which at most B at a time, over B sentences with M source tokens. */
 typedef struct decoder_workspace {
-    attention_memory memory;
-    real *keys; /* [M,A] */
+    attention_workspace attention;
+    size_t step; /* of decoding */
 
-    real *features;                         /* [N,F] */
-    columns state, context, embedded;       /* [N,D] [N,C] [N,E], in the features where they are part of them */
-    real *initial;                          /* [B,D] s_0, in packed order of the source */
-    real *summary;                          /* [B,C] mean of the annotations, where s_0 comes from it */
-    gru_trace trace;                        /* [N, ...]; trace.previous is s_{t-1} */
-    real *query;                            /* [N,A] */
-    real *alpha;                            /* [N,S] */
-    real *scratch;                          /* [B,3D] */
-    uint32_t *sentence;                     /* [B] the sentence that row i of a step reads */
+    real *features;                   /* [N,F] */
+    columns state, context, embedded; /* [N,D] [N,C] [N,E], in the features where they are part of them */
+    columns asking;                   /* [N,D] the states that attention is asked with */
+    columns fed;                      /* [N, fed] the cell's input behind E y */
+    bool feeds_features;              /* what is fed are the features of the step before */
+    real *initial;                    /* [B,D] s_0, in packed order of the source */
+    real *summary;                    /* [B,C] mean of the annotations, where s_0 comes from it */
+    gru_trace trace;                  /* [N, ...]; trace.previous is s_{t-1} */
+    real *scratch;                    /* [B,3D] */
     readout_workspace readout;
 
     real *embedding_mask;   /* [N,E] of dropout, or NULL */
     uint64_t embedding_key; /* of the mask, set between layout and forward */
 
-    gru_gradient gradient;   /* [N,3D] each */
-    real *dfeatures;         /* [N,F] */
-    real *dcontext;          /* [N,C] */
-    real *dembedded;         /* [N,E] */
-    real *dquery;            /* [N,A] */
-    real *dkeys;             /* [M,A] */
-    real *dvector;           /* [B,A] */
-    real *carry;             /* [B,D] gradient at the state, on its way to the step before */
-    real *dinitial;          /* [B,D] */
-    real *dsummary;          /* [B,C] */
-    real *attention_scratch; /* [B,2S] */
+    gru_gradient gradient;               /* [N,3D] each */
+    real *dfeatures;                     /* [N,F] */
+    columns dstate, dcontext, dembedded; /* [N,D] [N,C] [N,E]: in dfeatures where they are part of them */
+    real *dcombination;                  /* Luong: [N,D] gradient before the tanh of s~ */
+    real *carry;                         /* [B,D] gradient at the state, on its way to the step before */
+    real *dinitial;                      /* [B,D] */
+    real *dsummary;                      /* [B,C] */
 } decoder_workspace;
 
 /* `rows` N, `width` B: for training the target's tokens and sentences, for decoding the hypotheses twice. */
 void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source, size_t rows,
                     size_t width, bool with_gradient);
 
-/* Attention's view of the source, keys, and s_0 of every sentence. `annotations` and `start` as encoder.h has them. */
+/* Attention's view of the source, and s_0 of every sentence. `annotations` and `start` as encoder.h has them. */
 void decoder_prepare(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *source,
                      const real *annotations, const uint32_t *start);
 
@@ -108,17 +113,24 @@ void decoder_prepare(const decoder *layer, const real *theta, decoder_workspace 
 void decoder_forward(const decoder *layer, const real *theta, decoder_workspace *work, const batch *pairs);
 
 /*
- * From work->dfeatures, adds to dtheta and to dannotations [M,C]; `paths` says through which of attention's paths. The
- * gradients at c_t and s_{t-1} are whole, whatever it says: only so do the shares add up over more than one step.
+ * From work->dfeatures, which it changes, adds to dtheta and to dannotations [M,C]; `paths` says through which of
+ * attention's paths. The gradients at c_t and the states are whole, whatever it says: only so do the shares add up over
+ * more than one step.
  */
 void decoder_backward(const decoder *layer, const real *theta, real *dtheta, real *dannotations,
                       decoder_workspace *work, const batch *pairs, attention_paths paths);
 
-/*
- * One step of `rows` hypotheses for decoding: work->trace.previous [rows,D] holds their states, work->sentence whom
- * they read. Fills state, context, embedded and alpha of rows 0 .. rows-1.
+/* ---- decoding ------------------------------------------------------------------------------------------------------
  */
+
+/* Hypotheses 0 .. rows-1 stand before their first token; work->attention.sentence says whom they read. */
+void decoder_begin(const decoder *layer, decoder_workspace *work, size_t rows);
+
+/* One step of all hypotheses. Fills features and attention.alpha of rows 0 .. rows-1. */
 void decoder_step(const decoder *layer, const real *theta, decoder_workspace *work, const int32_t *previous,
                   size_t rows);
+
+/* Hypothesis i goes on as what hypothesis parents[i] became; work->attention.sentence is the caller's to set. */
+void decoder_reorder(const decoder *layer, decoder_workspace *work, const size_t *parents, size_t count);
 
 #endif

@@ -196,25 +196,14 @@ static void average_tokens(const ensemble_decoding *state, size_t row, size_t be
     finish_mean(state->logits + at, largest, sum, (real)state->members, count);
 }
 
-/* Fills the normalisers of a row; false where a member gives NaN or infinity. */
-static bool normalise(const ensemble_decoding *state, size_t row)
-{
-    bool finite = true;
-    for (size_t m = 0; m < state->members; m++) {
-        double *normaliser = &state->normalisers[row * state->members + m];
-        *normaliser = log_sum_exp(state->member_logits[m] + row * state->V, state->V);
-        finite = finite && isfinite(*normaliser);
-    }
-    return finite;
-}
-
+/* NaN or infinity of a member makes its normaliser NaN, and with that the whole row: a search tells of it. */
 static void average_rows(void *context, size_t begin, size_t end)
 {
     const ensemble_decoding *state = context;
     for (size_t row = begin; row < end; row++) {
-        if (!normalise(state, row)) {
-            state->logits[row * state->V] = (real)NAN; /* a search tells of it */
-            continue;
+        for (size_t m = 0; m < state->members; m++) {
+            state->normalisers[row * state->members + m] =
+                log_sum_exp(state->member_logits[m] + row * state->V, state->V);
         }
         for (size_t i = 0; i < state->V; i += BLOCK) {
             average_tokens(state, row, i, i + BLOCK < state->V ? i + BLOCK : state->V);

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "core/rng.h"
+#include "layers/coverage.h"
 #include "model/encoder.h"
 
 typedef struct seq2seq {
@@ -13,42 +14,45 @@ typedef struct seq2seq {
     arena space; /* of training steps */
 } seq2seq;
 
-static nmt_status decoder_options_from(decoder_options *options, const nmt_config *config, size_t target_words,
-                                       nmt_error *error)
+static attention_options attention_options_from(const nmt_config *config)
 {
-    const attention_score *score = attention_score_find(config->model.attention_score);
-    if (score == NULL) {
-        return error_set(error, NMT_INVALID, "model.attention_score: expected one of %s, found \"%s\"",
-                         attention_score_names(), config->model.attention_score);
-    }
-    *options = (decoder_options){
-        .vocabulary = target_words,
-        .embedding_size = config->model.target_embedding,
-        .hidden = config->model.decoder_hidden,
-        .annotation = 2 * config->model.encoder_hidden,
-        .reset = config->model.gru == GRU_RESET_BEFORE ? GRU_BEFORE : GRU_AFTER,
-        .start = config->model.initial_state == INITIAL_STATE_MEAN   ? START_MEAN
-                 : config->model.initial_state == INITIAL_STATE_ZERO ? START_ZERO
-                                                                     : START_BACKWARD,
-        .score = score,
-        .attention_size = config->model.attention_size,
-        .readout = config->model.readout == READOUT_TANH     ? READOUT_KIND_TANH
-                   : config->model.readout == READOUT_MAXOUT ? READOUT_KIND_MAXOUT
-                                                             : READOUT_KIND_LINEAR,
-        .readout_units = config->model.readout_size,
-        .readout_embedding = config->model.readout_embedding,
-        .readout_previous_state = config->model.readout_state == READOUT_STATE_PREVIOUS,
-        .tied = config->model.tied_embeddings,
-        .dropout_embedding = config->dropout.embedding,
-        .dropout_readout = config->dropout.readout};
-    return NMT_OK;
+    return (attention_options){.score = attention_score_find(config->model.attention_score),
+                               .size = config->model.attention_size,
+                               .heads = config->model.attention_heads,
+                               .extent = config->model.attention_extent == REACH_LOCAL_M   ? EXTENT_LOCAL_M
+                                         : config->model.attention_extent == REACH_LOCAL_P ? EXTENT_LOCAL_P
+                                                                                           : EXTENT_GLOBAL,
+                               .window = config->model.attention_window};
+}
+
+static decoder_options decoder_options_from(const nmt_config *config, size_t target_words)
+{
+    return (decoder_options){.vocabulary = target_words,
+                             .embedding_size = config->model.target_embedding,
+                             .hidden = config->model.decoder_hidden,
+                             .annotation = 2 * config->model.encoder_hidden,
+                             .order = config->model.order == ORDER_LUONG ? &decoder_luong : &decoder_bahdanau,
+                             .reset = config->model.gru == GRU_RESET_BEFORE ? GRU_BEFORE : GRU_AFTER,
+                             .start = config->model.initial_state == INITIAL_STATE_MEAN   ? START_MEAN
+                                      : config->model.initial_state == INITIAL_STATE_ZERO ? START_ZERO
+                                                                                          : START_BACKWARD,
+                             .attention = attention_options_from(config),
+                             .readout = config->model.readout == READOUT_TANH     ? READOUT_KIND_TANH
+                                        : config->model.readout == READOUT_MAXOUT ? READOUT_KIND_MAXOUT
+                                                                                  : READOUT_KIND_LINEAR,
+                             .readout_units = config->model.readout_size,
+                             .readout_embedding = config->model.readout_embedding,
+                             .readout_previous_state = config->model.readout_state == READOUT_STATE_PREVIOUS,
+                             .input_feeding = config->model.input_feeding,
+                             .tied = config->model.tied_embeddings,
+                             .dropout_embedding = config->dropout.embedding,
+                             .dropout_readout = config->dropout.readout};
 }
 
 nmt_status seq2seq_create(nmt_model *model, nmt_error *error)
 {
     seq2seq *net;
-    decoder_options options;
-    TRY(decoder_options_from(&options, model->config, vocabulary_size(model->target_words), error));
+    const decoder_options options = decoder_options_from(model->config, vocabulary_size(model->target_words));
     TRY(memory_new(&net, 1, sizeof *net, "the model", error));
     encoder_declare(&net->encoder, &model->parameters, vocabulary_size(model->source_words),
                     model->config->model.source_embedding, model->config->model.encoder_hidden, options.reset);
@@ -69,27 +73,34 @@ static void free_architecture(void *architecture)
     }
 }
 
-/* ---- training ------------------------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct seq2seq_workspace {
     encoder_workspace encoder;
     decoder_workspace decoder;
+    real *dcoverage; /* [source tokens], or NULL: see coverage.h */
 } seq2seq_workspace;
 
-static void layout(seq2seq *net, seq2seq_workspace *work, const batch *pairs, bool with_gradient)
+static void layout(nmt_model *model, seq2seq_workspace *work, const batch *pairs, bool with_gradient)
 {
+    seq2seq *net = model->architecture;
+    const bool penalised = with_gradient && model->config->training.coverage > 0;
     encoder_layout(&net->encoder, &work->encoder, &net->space, &pairs->source, with_gradient);
-    decoder_layout(&net->decoder, &work->decoder, &net->space, &pairs->source, pairs->input.tokens,
-                   pairs->input.count, with_gradient);
+    decoder_layout(&net->decoder, &work->decoder, &net->space, &pairs->source, pairs->input.tokens, pairs->input.count,
+                   with_gradient);
+    work->dcoverage = penalised ? arena_reals(&net->space, pairs->source.tokens) : NULL;
+    work->decoder.attention.dcoverage = work->dcoverage;
 }
 
-static nmt_status reserve(seq2seq *net, seq2seq_workspace *work, const batch *pairs, bool with_gradient,
+static nmt_status reserve(nmt_model *model, seq2seq_workspace *work, const batch *pairs, bool with_gradient,
                           nmt_error *error)
 {
+    seq2seq *net = model->architecture;
     arena_measure(&net->space);
-    layout(net, work, pairs, with_gradient);
+    layout(model, work, pairs, with_gradient);
     TRY(arena_reserve(&net->space, "the workspace of a training step", error));
-    layout(net, work, pairs, with_gradient);
+    layout(model, work, pairs, with_gradient);
     return NMT_OK;
 }
 
@@ -112,19 +123,26 @@ static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, c
     decoder_forward(&net->decoder, model->block, &work->decoder, pairs);
 }
 
+/* With gradient, the objective is what training minimises: label smoothing and coverage penalty are in it. */
 static readout_sums forward_and_readout(const nmt_model *model, seq2seq_workspace *work, const batch *pairs,
                                         real *gradient, real scale)
 {
     const seq2seq *net = model->architecture;
     const real *theta = model->block;
     const size_t N = pairs->input.tokens, F = net->decoder.readout.features;
+    const double coverage = model->config->training.coverage;
     encode_and_decode(model, work, pairs);
     if (gradient != NULL) {
         memset(work->decoder.dfeatures, 0, N * F * sizeof(real));
     }
-    return readout_loss(&net->decoder.readout, theta, gradient, work->decoder.dfeatures, work->decoder.features, F,
-                        pairs->output, gradient != NULL ? model->config->training.label_smoothing : 0, scale,
-                        &work->decoder.readout, N);
+    readout_sums sums = readout_loss(
+        &net->decoder.readout, theta, gradient, work->decoder.dfeatures, work->decoder.features, F, pairs->output,
+        gradient != NULL ? model->config->training.label_smoothing : 0, scale, &work->decoder.readout, N);
+    if (work->dcoverage != NULL) {
+        sums.objective += coverage * coverage_penalty(work->dcoverage, &work->decoder.attention, &pairs->input,
+                                                      (real)coverage * scale);
+    }
+    return sums;
 }
 
 static void backward(const nmt_model *model, seq2seq_workspace *work, const batch *pairs, real *gradient,
@@ -141,7 +159,7 @@ static nmt_status loss_and_gradient(nmt_model *model, const batch *pairs, real *
 {
     seq2seq *net = model->architecture;
     seq2seq_workspace work;
-    TRY(reserve(net, &work, pairs, gradient != NULL, error));
+    TRY(reserve(model, &work, pairs, gradient != NULL, error));
     draw_dropout_keys(&work, model->config->training.seed, update);
     const readout_sums sums = forward_and_readout(model, &work, pairs, gradient, scale);
     if (gradient != NULL) {
@@ -154,21 +172,19 @@ static nmt_status loss_and_gradient(nmt_model *model, const batch *pairs, real *
 
 static nmt_status align(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error)
 {
-    seq2seq *net = model->architecture;
     seq2seq_workspace work;
-    TRY(reserve(net, &work, pairs, false, error));
+    TRY(reserve(model, &work, pairs, false, error));
     encode_and_decode(model, &work, pairs);
-    memcpy(alpha, work.decoder.alpha, pairs->input.tokens * pairs->source.steps * sizeof *alpha);
+    memcpy(alpha, work.decoder.attention.alpha, pairs->input.tokens * pairs->source.steps * sizeof *alpha);
     return NMT_OK;
 }
 
 nmt_status seq2seq_annotation_gradient(nmt_model *model, const batch *pairs, attention_paths paths, real *dannotations,
                                        nmt_error *error)
 {
-    seq2seq *net = model->architecture;
     seq2seq_workspace work;
     real *unused;
-    TRY(reserve(net, &work, pairs, true, error));
+    TRY(reserve(model, &work, pairs, true, error));
     TRY(memory_new(&unused, model->parameters.size, sizeof *unused, "a gradient", error));
     draw_dropout_keys(&work, model->config->training.seed, 1);
     forward_and_readout(model, &work, pairs, unused, 1);
@@ -185,7 +201,8 @@ size_t seq2seq_annotation_size(const nmt_model *model)
     return 2 * net->encoder.hidden;
 }
 
-/* ---- decoding ------------------------------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct seq2seq_decoding {
     decoding base;
@@ -209,7 +226,7 @@ static void decoding_layout(const seq2seq *net, seq2seq_decoding *state, const s
 static nmt_status start(nmt_model *model, const sequences *sources, size_t beam, decoding **out, nmt_error *error)
 {
     const seq2seq *net = model->architecture;
-    const size_t D = net->decoder.options.hidden, width = sources->count * beam;
+    const size_t width = sources->count * beam;
     seq2seq_decoding *state;
     TRY(memory_new(&state, 1, sizeof *state, "decoding", error));
     state->base.interface = &seq2seq_interface;
@@ -229,10 +246,9 @@ static nmt_status start(nmt_model *model, const sequences *sources, size_t beam,
     decoder_prepare(&net->decoder, model->block, work, sources, state->work.encoder.annotations,
                     state->work.encoder.start);
     for (size_t i = 0; i < sources->count; i++) {
-        work->sentence[i] = sources->row[i];
-        memcpy(work->trace.previous + i * work->trace.previous_stride, work->initial + work->sentence[i] * D,
-               D * sizeof(real));
+        work->attention.sentence[i] = sources->row[i];
     }
+    decoder_begin(&net->decoder, work, sources->count);
     *out = &state->base;
     return NMT_OK;
 }
@@ -248,7 +264,7 @@ static nmt_status step(decoding *base, const int32_t *previous, const real **log
     readout_logits(&net->decoder.readout, state->model->block, state->logits, work->features,
                    net->decoder.readout.features, &work->readout, state->rows);
     *logits = state->logits;
-    *alpha = work->alpha;
+    *alpha = work->attention.alpha;
     return NMT_OK;
 }
 
@@ -262,15 +278,13 @@ static nmt_status reorder(decoding *base, const size_t *parents, size_t count, n
     }
     const seq2seq *net = state->model->architecture;
     decoder_workspace *work = &state->work.decoder;
-    const size_t D = net->decoder.options.hidden;
+    uint32_t *sentence = work->attention.sentence;
+    decoder_reorder(&net->decoder, work, parents, count);
     for (size_t i = 0; i < count; i++) {
-        memcpy(work->trace.previous + i * work->trace.previous_stride,
-               work->state.data + parents[i] * work->state.stride, D * sizeof(real));
-        state->sentence_spare[i] = work->sentence[parents[i]];
+        state->sentence_spare[i] = sentence[parents[i]];
     }
-    uint32_t *spare = work->sentence;
-    work->sentence = state->sentence_spare;
-    state->sentence_spare = spare;
+    work->attention.sentence = state->sentence_spare;
+    state->sentence_spare = sentence;
     state->rows = count;
     return NMT_OK;
 }

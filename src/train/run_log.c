@@ -1,6 +1,7 @@
 #include "train/run_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,11 +56,13 @@ nmt_status run_log_open(run_log *log, const nmt_train_observer *observer, const 
     TRY(io_join(&log->path, directory, "log.jsonl", error));
     nmt_status status = resumed_from != NULL ? cut_off(log->path, *resumed_from, error) : NMT_OK;
     if (status == NMT_OK) {
-        log->file = fopen(log->path, resumed_from != NULL ? "ae" : "we");
-        status = log->file != NULL ? NMT_OK : io_failure(error, log->path, "cannot be opened", errno);
+        const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (resumed_from != NULL ? 0 : O_TRUNC);
+        log->file = open(log->path, flags, 0666);
+        status = log->file >= 0 ? NMT_OK : io_failure(error, log->path, "cannot be opened", errno);
     }
     if (status != NMT_OK) {
-        run_log_close(log, NULL);
+        free(log->path);
+        log->path = NULL;
     }
     return status;
 }
@@ -67,11 +70,11 @@ nmt_status run_log_open(run_log *log, const nmt_train_observer *observer, const 
 nmt_status run_log_close(run_log *log, nmt_error *error)
 {
     nmt_status status = NMT_OK;
-    if (log->file != NULL && fclose(log->file) != 0) {
+    if (log->path != NULL && close(log->file) != 0) {
         status = io_failure(error, log->path, "cannot be written", errno);
     }
     free(log->path);
-    *log = (run_log){.observer = log->observer};
+    log->path = NULL;
     return status;
 }
 
@@ -95,7 +98,10 @@ nmt_status run_log_event(run_log *log, json *event, nmt_error *error)
     if (text == NULL) {
         return error_set(error, NMT_NO_MEMORY, "out of memory: a line of %s", log->path);
     }
-    const bool written = fprintf(log->file, "%s\n", text) >= 0 && fflush(log->file) == 0;
+    const size_t length = strlen(text);
+    text[length] = '\n'; /* in the place of the NUL: the line is written at once */
+    const bool written = io_write_all(log->file, text, length + 1);
+    const int cause = errno;
     free(text);
-    return written ? NMT_OK : io_failure(error, log->path, "cannot be written", errno);
+    return written ? NMT_OK : io_failure(error, log->path, "cannot be written", cause);
 }

@@ -5,15 +5,14 @@
 #include <nmt/train.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "core/error.h"
 #include "core/json.h"
 
 typedef struct run_log {
     const nmt_train_observer *observer; /* may be NULL */
-    FILE *file;                         /* log.jsonl */
-    char *path;
+    int file;                           /* log.jsonl */
+    char *path;                         /* NULL: not open */
 } run_log;
 
 /* Opens log.jsonl in `directory`: anew (NULL), or to go on from an update: what a run that was killed wrote behind it,

@@ -96,41 +96,71 @@ static bool is_free(const char *key)
     return false;
 }
 
-/* Appends "key (was A, is B)" for each key of one section that differs. */
-static void list_differences(char *list, size_t capacity, const char *section, const json *was, const json *is)
+/* Appends "key (was A, is B)" for each key of one section that differs; false when out of memory. */
+static bool list_differences(char *list, size_t capacity, const char *section, const json *was, const json *is)
 {
-    for (const json *value = json_first(is); value != NULL; value = json_next(value)) {
+    bool complete = true;
+    for (const json *value = json_first(is); value != NULL && complete; value = json_next(value)) {
         char key[128];
         snprintf(key, sizeof key, "%s.%s", section, json_key(value));
-        const json *old = was != NULL && json_type_of(was) == JSON_OBJECT ? json_get(was, json_key(value)) : NULL;
-        char *before = old != NULL ? json_print(old, false) : NULL;
-        char *now = json_print(value, false);
-        if (now != NULL && (before == NULL || strcmp(before, now) != 0) && !is_free(key)) {
+        char *before = json_print(json_get(was, json_key(value)), false), *now = json_print(value, false);
+        complete = before != NULL && now != NULL;
+        if (complete && strcmp(before, now) != 0 && !is_free(key)) {
             const size_t used = strlen(list);
-            snprintf(list + used, capacity - used, "%s%s (was %.60s, is %.60s)", used > 0 ? ", " : "", key,
-                     before != NULL ? before : "absent", now);
+            snprintf(list + used, capacity - used, "%s%s (was %.60s, is %.60s)", used > 0 ? ", " : "", key, before,
+                     now);
         }
         free(before);
         free(now);
     }
+    return complete;
 }
 
-static nmt_status check_config(const json *was, const nmt_config *config, const char *path, nmt_error *error)
+/* Keys that the program which wrote the state did not have yet were at their defaults. */
+static json *resolved(const json *object, const char *path, nmt_error *error)
 {
-    json *is = config_to_json(config);
-    if (is == NULL) {
+    nmt_config *config;
+    if (config_from_json(&config, object, path, error) != NMT_OK) {
+        return NULL;
+    }
+    json *whole = config_to_json(config);
+    nmt_config_free(config);
+    if (whole == NULL) {
+        error_set(error, NMT_NO_MEMORY, "%s: out of memory: the configuration", path);
+    }
+    return whole;
+}
+
+static nmt_status compare_configs(const json *was, const json *is, const char *path, nmt_error *error)
+{
+    char list[700] = "";
+    bool complete = is != NULL;
+    for (const json *section = complete ? json_first(is) : NULL; section != NULL && complete;
+         section = json_next(section)) {
+        complete = list_differences(list, sizeof list, json_key(section), json_get(was, json_key(section)), section);
+    }
+    if (!complete) {
         return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the configuration", path);
     }
-    char list[700] = "";
-    for (const json *section = json_first(is); section != NULL; section = json_next(section)) {
-        list_differences(list, sizeof list, json_key(section), json_get(was, json_key(section)), section);
-    }
-    json_free(is);
     return list[0] == '\0'
                ? NMT_OK
                : error_set(error, NMT_INVALID,
-                           "%s: expected the configuration that the run was started with, found other values: %s", path,
-                           list);
+                           "%s: expected the configuration that the run was started with, found other values: %s",
+                           quote_path(&(path_quotation){{0}}, path), list);
+}
+
+static nmt_status check_config(const json *object, const nmt_config *config, const char *path, nmt_error *error)
+{
+    nmt_error own;
+    json *was = resolved(object, path, &own);
+    if (was == NULL) {
+        return error_set(error, own.status, "%s", own.message);
+    }
+    json *is = config_to_json(config);
+    const nmt_status status = compare_configs(was, is, path, error);
+    json_free(is);
+    json_free(was);
+    return status;
 }
 
 /* Fields of the state by name; a missing one is remembered. */

@@ -4,12 +4,10 @@
  *   NMT_FAULT=CALL:N:WHAT   the N-th CALL fails (0: none does)
  *   NMT_FAULT_COUNT=FILE    writes how many there were of each CALL, at exit
  *
- * CALL: open, write, flush, fsync, rename, close (of files that are being written), truncate, alloc (of memory).
- * Standard streams are left alone. WHAT is an error's number; "kill": the process is killed there, a write having
- * written half; "short": a write writes half and the next one fails with ENOSPC; "hang": waits for a signal.
- *
- * glibc's streams write by calls that cannot be replaced from outside, so a stream opened for writing is replaced by
- * one of fopencookie that calls back here.
+ * CALL: open, close (of files that are written), write, fsync, rename, truncate, alloc (of memory). Standard streams
+ * are left alone. WHAT is the number of an error; "short": writes half, and the next write finds the disk full, as does
+ * every one behind a write that failed; "kill": the process is killed there, behind half of a write; "hang": waits for
+ * ever.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,9 +23,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CALL_OPEN, CALL_WRITE, CALL_FLUSH, CALL_FSYNC, CALL_RENAME, CALL_CLOSE, CALL_TRUNCATE, CALL_ALLOC, CALLS };
-static const char *const names[CALLS] = {"open", "write", "flush", "fsync", "rename", "close", "truncate", "alloc"};
+enum { CALL_OPEN, CALL_WRITE, CALL_FSYNC, CALL_RENAME, CALL_CLOSE, CALL_TRUNCATE, CALL_ALLOC, CALLS };
+static const char *const names[CALLS] = {"open", "write", "fsync", "rename", "close", "truncate", "alloc"};
 
+enum { FILES = 1024 };
 enum { WHAT_KILL = -1, WHAT_SHORT = -2, WHAT_HANG = -3 };
 
 static long counts[CALLS];
@@ -92,6 +91,8 @@ static bool writes(int flags)
     return (flags & O_ACCMODE) != O_RDONLY;
 }
 
+static bool written[FILES]; /* by descriptor */
+
 int open(const char *path, int flags, ...)
 {
     va_list arguments;
@@ -101,7 +102,20 @@ int open(const char *path, int flags, ...)
     if (writes(flags) && fails(CALL_OPEN)) {
         return -1;
     }
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    const int file = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    if (file >= 0 && file < FILES) {
+        written[file] = writes(flags);
+    }
+    return file;
+}
+
+int close(int file)
+{
+    const bool failed = file > STDERR_FILENO && file < FILES && written[file] && fails(CALL_CLOSE);
+    const int cause = errno;
+    const int closed = (int)syscall(SYS_close, file); /* as the system does: closed it is, whatever it says */
+    errno = failed ? cause : errno;
+    return failed ? -1 : closed;
 }
 
 int fsync(int file)
@@ -125,15 +139,23 @@ int truncate(const char *path, off_t length)
     return fails(CALL_TRUNCATE) ? -1 : (int)syscall(SYS_truncate, path, length);
 }
 
-/* Writes what it can of `size` bytes. */
-static ssize_t write_or_fail(int file, const char *bytes, size_t size)
+static bool leave_alone(int file)
 {
+    return file <= STDERR_FILENO;
+}
+
+ssize_t write(int file, const void *bytes, size_t size)
+{
+    if (leave_alone(file)) {
+        return syscall(SYS_write, file, bytes, size);
+    }
     const bool halved =
         (what == WHAT_KILL || what == WHAT_SHORT) && faulty == CALL_WRITE && counts[CALL_WRITE] + 1 == at;
-    if (halved && size > 1 && syscall(SYS_write, file, bytes, size / 2) < 0) {
-        return -1;
-    }
+    const ssize_t half = halved && size > 1 ? syscall(SYS_write, file, bytes, size / 2) : 0;
     full = fails(CALL_WRITE) || full;
+    if (half > 0) {
+        return half; /* the next one fails */
+    }
     if (full) {
         errno = what > 0 ? what : ENOSPC;
         return -1;
@@ -145,98 +167,6 @@ ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset)
 {
     full = fails(CALL_WRITE) || full;
     return full ? -1 : syscall(SYS_pwrite64, file, bytes, size, offset);
-}
-
-/* ---- streams that are written ------------------------------------------------------------------------------------ */
-
-enum { STREAMS = 16 };
-
-static struct stream {
-    FILE *stream;
-    int file;
-} streams[STREAMS];
-
-static struct stream *find(FILE *stream)
-{
-    for (int i = 0; i < STREAMS; i++) {
-        if (streams[i].stream == stream) {
-            return &streams[i];
-        }
-    }
-    return NULL;
-}
-
-static ssize_t cookie_write(void *cookie, const char *bytes, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t count = write_or_fail(*(int *)cookie, bytes + done, size - done);
-        if (count < 0) {
-            return 0; /* what fopencookie takes for an error */
-        }
-        done += (size_t)count;
-    }
-    return (ssize_t)done;
-}
-
-static int cookie_close(void *cookie)
-{
-    const int failed = fails(CALL_CLOSE), cause = errno;
-    const int closed = (int)syscall(SYS_close, *(int *)cookie);
-    errno = failed ? cause : errno;
-    return failed ? -1 : closed;
-}
-
-static FILE *replace(int file)
-{
-    struct stream *free_one = find(NULL);
-    const cookie_io_functions_t calls = {.write = cookie_write, .close = cookie_close};
-    if (free_one == NULL) {
-        abort();
-    }
-    free_one->file = file;
-    free_one->stream = fopencookie(&free_one->file, "w", calls);
-    return free_one->stream;
-}
-
-FILE *fdopen(int file, const char *mode)
-{
-    FILE *(*real)(int, const char *) = (FILE * (*)(int, const char *)) next("fdopen");
-    return mode[0] == 'r' ? real(file, mode) : replace(file);
-}
-
-FILE *fopen(const char *path, const char *mode)
-{
-    FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) next("fopen");
-    if (mode[0] == 'r') {
-        return real(path, mode);
-    }
-    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (mode[0] == 'a' ? O_APPEND : O_TRUNC), 0666);
-    return file >= 0 ? replace(file) : NULL;
-}
-
-int fileno(FILE *stream)
-{
-    int (*real)(FILE *) = (int (*)(FILE *))next("fileno");
-    const struct stream *known = find(stream);
-    return known != NULL ? known->file : real(stream);
-}
-
-int fflush(FILE *stream)
-{
-    int (*real)(FILE *) = (int (*)(FILE *))next("fflush");
-    return stream != NULL && find(stream) != NULL && fails(CALL_FLUSH) ? EOF : real(stream);
-}
-
-int fclose(FILE *stream)
-{
-    int (*real)(FILE *) = (int (*)(FILE *))next("fclose");
-    struct stream *known = find(stream);
-    const int closed = real(stream);
-    if (known != NULL) {
-        known->stream = NULL;
-    }
-    return closed;
 }
 
 /* ---- memory: what the program and the libraries it hands data to ask for ------------------------------------------

@@ -40,7 +40,7 @@ class Faults(unittest.TestCase):
         return os.path.join(self.directory, name)
 
     def environment(self, fault=None, count=None, **more):
-        variables = dict(os.environ, LC_ALL="C", **more)
+        variables = {**os.environ, "LC_ALL": "C", **more}
         if fault is not None or count is not None:
             variables["LD_PRELOAD"] = SHIM
             variables["NMT_FAULT"] = fault or "open:0:0"

@@ -10,7 +10,6 @@ from support import CONFIG, DATA, LONG, Faults, limit_file_size
 CAUSES = {  # of each call, in turn
     "open": [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EMFILE],
     "write": [errno.ENOSPC, errno.EIO, "short", errno.EDQUOT],
-    "flush": [errno.ENOSPC, errno.EIO],
     "fsync": [errno.EIO, errno.ENOSPC],
     "rename": [errno.EACCES, errno.EROFS, errno.EIO],
     "close": [errno.EIO, errno.EDQUOT],
@@ -50,7 +49,7 @@ class Files(Faults):
     def test_every_call_of_a_run(self):
         count = self.counts(CONFIG + ["--output", self.path("run"), "--resume", "--set", "training.epochs=3"])
         for call, causes in CAUSES.items():
-            numbers = list(range(1, count[call] + 1))
+            numbers = list(range(1, count[call] + (call != "close")))  # the last to be closed is the lock
             self.assertTrue(numbers, call)
             if not LONG and len(numbers) > 6:
                 numbers = sorted(self.random.sample(numbers, 6))
@@ -74,7 +73,7 @@ class Files(Faults):
             status, errors = self.train(how="--resume", more=["--set", "training.epochs=3"],
                                         preexec_fn=limit_file_size(size))
             self.assertEqual(status, 1, errors)
-            self.assertIn("File too large" if size > 0 else self.path("run"), errors)
+            self.assertRegex(errors, "File too large|No space left on device")  # the latter of a short write at once
             self.check_whole("%d bytes" % size)
 
     def test_an_output_file_of_a_command(self):
@@ -97,6 +96,8 @@ class Files(Faults):
     def test_standard_output(self):
         model = self.path("run/model.safetensors")
         text = os.path.join(DATA, "train.src")
+        with open(text, "rb") as file:
+            before = file.read()
         commands = [["translate", "--model", model, "--input", text], ["info", "--model", model],
                     ["align", "--model", model, "--source", text, "--target", os.path.join(DATA, "train.tgt")],
                     ["evaluate", "--reference", text, "--input", text], ["train", "--help-config"], ["--help"]]
@@ -109,7 +110,7 @@ class Files(Faults):
             self.assertEqual(status, 1, command)
             self.assertIn("Bad file descriptor", errors)
         with open(text, "rb") as file:
-            self.assertEqual(file.read(1), b"a", "the input was written over")
+            self.assertEqual(file.read(), before, "the input was written over")
 
     def test_closed_standard_error(self):
         """Messages must not go into the file that got its number."""

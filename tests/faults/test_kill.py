@@ -87,11 +87,12 @@ class Kill(Faults):
             self.assertIn(b"--resume goes on", errors)
             self.assertEqual(self.listing(), ["last.state", "log.jsonl", "model.safetensors"])
             self.assert_model_is_whole()
+            shutil.rmtree(self.path("run"))
 
     def test_second_signal_ends_at_once(self):
         """The first comes while a state is being saved and cannot be; the second must not wait for that."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            self.succeed(self.train(more=["--set", "training.epochs=2"]))
+            self.succeed(self.train(more=["--set", "training.epochs=4"]))
             before = self.files()
             process = self.start(self.go_on(), fault="fsync:1:hang")
             while len(self.listing()) < 5 and process.poll() is None:  # the lock and a temporary file as well

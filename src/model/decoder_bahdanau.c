@@ -1,0 +1,108 @@
+/*
+ * Bahdanau's order (Bahdanau, Cho and Bengio 2015, A.2.2):
+ *
+ *   c_t = attention(s_{t-1})
+ *   s_t = GRU([E y_{t-1} ; c_t], s_{t-1})
+ *   features of the readout: [s_t or s_{t-1} ; c_t ; E y_{t-1}]
+ */
+#include "model/decoder_order.h"
+
+static size_t fed(const decoder_options *o)
+{
+    return o->annotation;
+}
+
+static size_t features(const decoder_options *o)
+{
+    return o->hidden + o->annotation + (o->readout_embedding ? o->embedding_size : 0);
+}
+
+static void declare(decoder *layer, parameter_table *table)
+{
+    (void)layer;
+    (void)table;
+}
+
+static void layout(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
+{
+    const decoder_options *o = &layer->options;
+    const size_t D = o->hidden, C = o->annotation, E = o->embedding_size, F = features(o);
+    work->features = arena_reals(space, rows * F);
+    const columns seen = columns_of(work->features, 0, F), other = columns_own(space, rows, D);
+    const columns previous = o->readout_previous_state ? seen : other;
+    work->state = o->readout_previous_state ? other : seen;
+    work->context = columns_of(work->features, D, F);
+    work->embedded = o->readout_embedding ? columns_of(work->features, D + C, F) : columns_own(space, rows, E);
+    work->asking = previous;
+    work->fed = work->context;
+    work->trace.previous = previous.data;
+    work->trace.previous_stride = previous.stride;
+}
+
+static void layout_gradient(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
+{
+    const decoder_options *o = &layer->options;
+    const size_t D = o->hidden, C = o->annotation, F = features(o);
+    work->dfeatures = arena_reals(space, rows * F);
+    work->dstate = columns_of(work->dfeatures, 0, F);
+    work->dcontext = columns_of(work->dfeatures, D, F);
+    work->dembedded =
+        o->readout_embedding ? columns_of(work->dfeatures, D + C, F) : columns_own(space, rows, o->embedding_size);
+}
+
+static void step(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
+{
+    attention_ask(&layer->attention, theta, &work->attention, columns_row(&work->asking, first), work->asking.stride,
+                  first, rows);
+    attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
+                   t, first, rows);
+    decoder_update(layer, theta, work, first, rows);
+}
+
+static void forward(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *target)
+{
+    for (size_t t = 0; t < target->steps; t++) {
+        decoder_continue(layer, work, target, t);
+        step(layer, theta, work, t, target->offset[t], target->active[t]);
+    }
+}
+
+/* work->carry holds the gradient at s_t that came from later steps, and takes that at s_{t-1}. */
+static void step_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+{
+    const bool previous = layer->options.readout_previous_state;
+    const size_t D = layer->options.hidden;
+    real *dcontext = columns_row(&work->dcontext, first);
+    const real *dstate = columns_row(&work->dstate, first);
+    if (!previous) {
+        decoder_carry(layer, work, dstate, work->dstate.stride, rows);
+    }
+    decoder_update_backward(layer, theta, work, dcontext, work->dcontext.stride, first, rows);
+    attention_backward_read(&layer->attention, theta, &work->attention, dcontext, work->dcontext.stride, first, rows);
+    attention_backward_ask(&layer->attention, theta, &work->attention, work->carry, D, first, rows);
+    if (previous) {
+        decoder_carry(layer, work, dstate, work->dstate.stride, rows);
+    }
+}
+
+static void backward(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+                     const sequences *target)
+{
+    (void)dtheta;
+    if (!layer->options.readout_embedding) {
+        columns_clear(&work->dembedded, target->tokens, layer->options.embedding_size);
+    }
+    for (size_t t = target->steps; t-- > 0;) {
+        step_backward(layer, theta, work, target->offset[t], target->active[t]);
+    }
+}
+
+const decoder_order decoder_bahdanau = {.name = "bahdanau",
+                                        .fed = fed,
+                                        .features = features,
+                                        .declare = declare,
+                                        .layout = layout,
+                                        .layout_gradient = layout_gradient,
+                                        .step = step,
+                                        .forward = forward,
+                                        .backward = backward};

@@ -1,0 +1,48 @@
+/* What an order of work is to the decoder, and the parts of a step that the decoder offers it. */
+#ifndef MODEL_DECODER_ORDER_H
+#define MODEL_DECODER_ORDER_H
+
+#include "model/decoder.h"
+
+struct decoder_order {
+    const char *name;
+    size_t (*fed)(const decoder_options *options);      /* columns of the cell's input behind E y */
+    size_t (*features)(const decoder_options *options); /* F, of the readout */
+
+    /* Parameters of its own. */
+    void (*declare)(decoder *layer, parameter_table *table);
+
+    /* Lays out features, state, context, embedded, asking, fed and trace.previous; and their gradients. */
+    void (*layout)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
+    void (*layout_gradient)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
+
+    /* One step t, whose rows start at `first` and have their previous state and embedded token. */
+    void (*step)(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows);
+
+    /* All steps; backward down to the gates, to attention's queries and keys, and to work->carry at s_0. */
+    void (*forward)(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *target);
+    void (*backward)(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+                     const sequences *target);
+};
+
+/* Columns from `offset` on of a matrix [rows, stride]; and a matrix of their own. */
+columns columns_of(real *data, size_t offset, size_t stride);
+columns columns_own(arena *space, size_t rows, size_t width);
+/* Row `row` and what follows it. */
+real *columns_row(const columns *matrix, size_t row);
+void columns_clear(const columns *matrix, size_t rows, size_t width);
+
+/* Sets s_{t-1}, and what is fed of the step before, of the rows of step t. */
+void decoder_continue(const decoder *layer, decoder_workspace *work, const sequences *target, size_t t);
+
+/* s_t of rows first .. first+rows-1, from their gates' embedded part, what is fed, and s_{t-1}. */
+void decoder_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows);
+
+/* work->carry goes from s_t to s_{t-1}; dfed[rows, stride], unless NULL, is added to. */
+void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,
+                             size_t stride, size_t first, size_t rows);
+
+/* work->carry += gradient[rows, stride] */
+void decoder_carry(const decoder *layer, decoder_workspace *work, const real *gradient, size_t stride, size_t rows);
+
+#endif

@@ -1,0 +1,46 @@
+/* The state of a run, read into a model and an optimizer that it may or may not fit. */
+#include <math.h>
+
+#include "fuzz.h"
+#include "train/run_state.h"
+
+static nmt_model *make_model(void)
+{
+    static const char *const words[] = {"<unk>", "<s>", "</s>", "a"};
+    static const char text[] = "{\"model\":{\"source_embedding\":1,\"target_embedding\":1,\"encoder_hidden\":1,"
+                               "\"decoder_hidden\":1,\"attention_size\":1}}";
+    json *object;
+    nmt_config *config;
+    vocabulary *source, *target;
+    nmt_model *model;
+    REQUIRE(json_parse(&object, text, strlen(text), "text", NULL) == NMT_OK);
+    REQUIRE(config_from_json(&config, object, "text", NULL) == NMT_OK);
+    json_free(object);
+    REQUIRE(vocabulary_from_words(&source, words, 4, "words", NULL) == NMT_OK);
+    REQUIRE(vocabulary_copy(&target, source, NULL) == NMT_OK);
+    REQUIRE(model_create(&model, config, source, target, NULL) == NMT_OK);
+    return model;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static nmt_model *model;
+    static optimizer rule;
+    const optimizer_options options = {.kind = OPTIMIZE_ADAM};
+    run_state state = {0};
+    nmt_error error;
+    if (model == NULL) {
+        model = make_model();
+        REQUIRE(optimizer_create(&rule, &options, model->parameters.size, &error) == NMT_OK);
+    }
+    if (run_state_load(&state, model, &rule, 1, fuzz_safetensors(0, data, size), &error) == NMT_OK) {
+        for (size_t i = 0; i < model->parameters.size; i++) {
+            REQUIRE(isfinite(model->block[i]) && isfinite(rule.slots[0][i]) && isfinite(rule.slots[1][i]));
+        }
+        REQUIRE(json_type_of(state.history) == JSON_ARRAY);
+    } else {
+        REQUIRE(error.message[0] != '\0');
+    }
+    json_free(state.history);
+    return 0;
+}
