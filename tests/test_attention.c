@@ -210,18 +210,35 @@ static void naive_projection(const projection *map, const real *theta, real *y, 
     }
 }
 
+/* v . tanh(W [s ; h]), W being one matrix. */
+static double naive_concat(const attention_head *head, const real *theta, const real *s, const real *h)
+{
+    const size_t width = head->state + head->annotation;
+    real joint[2 * SIZE_MAX_HERE];
+    double sum = 0;
+    memcpy(joint, s, head->state * sizeof *s);
+    memcpy(joint + head->state, h, head->annotation * sizeof *h);
+    for (size_t i = 0; i < head->size; i++) {
+        sum += theta[head->own + i] * tanh(gradcheck_sum(theta + head->query.weight + i * width, joint, width));
+    }
+    return sum;
+}
+
 /* The formula of each score, of a head's state and annotation. */
 static double naive_energy(const attention_head *head, const real *theta, const real *s, const real *h)
 {
     const char *name = head->score->name;
+    if (strcmp(name, "concat") == 0) {
+        return naive_concat(head, theta, s, h);
+    }
     real q[SIZE_MAX_HERE], k[SIZE_MAX_HERE];
     double sum = 0;
     naive_projection(&head->query, theta, q, s);
     naive_projection(&head->key, theta, k, h);
     for (size_t i = 0; i < head->query.out; i++) {
-        sum += strcmp(name, "additive") == 0 || strcmp(name, "concat") == 0 ? theta[head->own + i] * tanh(q[i] + k[i])
-               : strcmp(name, "gaussian") == 0                              ? -(q[i] - k[i]) * (q[i] - k[i])
-                                                                            : q[i] * k[i];
+        sum += strcmp(name, "additive") == 0   ? theta[head->own + i] * tanh(q[i] + k[i])
+               : strcmp(name, "gaussian") == 0 ? -(q[i] - k[i]) * (q[i] - k[i])
+                                               : q[i] * k[i];
     }
     if (strcmp(name, "gaussian") == 0) {
         const double width = exp(theta[head->own]);

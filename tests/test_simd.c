@@ -1,5 +1,5 @@
 /*
- * tanh, exp and the logistic function in loops that become vector code, against the same in more precision: error in
+ * tanh, exp, log and the logistic function in loops that become vector code, against the same in more precision: error in
  * units of the last place, and what NaN, infinity and large arguments become.
  */
 #include <setjmp.h>
@@ -34,6 +34,14 @@ static SIMD_CLONES void exp_floats(float *restrict y, const float *restrict x, s
     }
 }
 
+static SIMD_CLONES void log_floats(float *restrict y, const float *restrict x, size_t count)
+{
+    SIMD_LOOP
+    for (size_t i = 0; i < count; i++) {
+        y[i] = logf(x[i]);
+    }
+}
+
 static SIMD_CLONES void logistic_floats(float *restrict y, const float *restrict x, size_t count)
 {
     SIMD_LOOP
@@ -55,6 +63,14 @@ static SIMD_CLONES void exp_doubles(double *restrict y, const double *restrict x
     SIMD_LOOP
     for (size_t i = 0; i < count; i++) {
         y[i] = exp(x[i]);
+    }
+}
+
+static SIMD_CLONES void log_doubles(double *restrict y, const double *restrict x, size_t count)
+{
+    SIMD_LOOP
+    for (size_t i = 0; i < count; i++) {
+        y[i] = log(x[i]);
     }
 }
 
@@ -126,6 +142,13 @@ static void test_exp(void **state)
     check_doubles(exp_doubles, expl, -700, 700, 4);
 }
 
+static void test_log(void **state)
+{
+    (void)state;
+    check_floats(log_floats, logl, 1e-3, 300, 4);
+    check_doubles(log_doubles, logl, 1e-3, 300, 4);
+}
+
 /* exp's error, and one rounding each of the sum and the quotient. */
 static void test_logistic(void **state)
 {
@@ -166,7 +189,8 @@ static void test_special_numbers(void **state)
         {exp_floats, 1e4F, INFINITY}, {exp_floats, -1e4F, 0},           {exp_floats, 0, 1},
         {logistic_floats, NAN, NAN},  {logistic_floats, INFINITY, 1},   {logistic_floats, -INFINITY, 0},
         {logistic_floats, 1e30F, 1},  {logistic_floats, -1e30F, 0},     {logistic_floats, -1e4F, 0},
-        {logistic_floats, 0, 0.5F},
+        {logistic_floats, 0, 0.5F},   {log_floats, NAN, NAN},           {log_floats, INFINITY, INFINITY},
+        {log_floats, 0, -INFINITY},   {log_floats, -1, NAN},            {log_floats, 1, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_special(cases[i].loop, cases[i].value, cases[i].expected);
@@ -178,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tanh),
         cmocka_unit_test(test_exp),
+        cmocka_unit_test(test_log),
         cmocka_unit_test(test_logistic),
         cmocka_unit_test(test_special_numbers),
     };

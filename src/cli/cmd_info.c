@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/json_text.h"
 #include "cli/options.h"
 
 typedef struct info_options {
@@ -101,25 +102,10 @@ static void write_config(FILE *file, const nmt_model *model, const char *config)
     fprintf(file, "%s\n", config);
 }
 
-/* A string read from a model file, as a JSON string. */
-static void write_json_string(FILE *file, const char *text)
-{
-    putc('"', file);
-    for (; *text != '\0'; text++) {
-        const unsigned char byte = (unsigned char)*text;
-        if (byte < 0x20) {
-            fprintf(file, "\\u%04x", byte);
-        } else {
-            fprintf(file, "%s%c", byte == '"' || byte == '\\' ? "\\" : "", byte);
-        }
-    }
-    putc('"', file);
-}
-
 static void write_json(FILE *file, const nmt_model *model, const char *config)
 {
     fputs("{\"version\": ", file);
-    write_json_string(file, nmt_model_version(model));
+    json_text(file, nmt_model_version(model));
     fprintf(file, ",\n\"source_vocabulary\": %zu,\n\"target_vocabulary\": %zu,\n\"parameters\": %zu,\n\"tensors\": [",
             nmt_model_source_vocabulary_size(model), nmt_model_target_vocabulary_size(model),
             nmt_model_parameter_count(model));
@@ -128,7 +114,7 @@ static void write_json(FILE *file, const nmt_model *model, const char *config)
         char shape[64];
         format_shape(shape, sizeof shape, tensor);
         fprintf(file, "%s\n  {\"name\": ", i > 0 ? "," : "");
-        write_json_string(file, tensor.name);
+        json_text(file, tensor.name);
         fprintf(file, ", \"shape\": %s}", shape);
     }
     fprintf(file, "],\n\"config\": %s,\n\"history\": %s}\n", config, nmt_model_history(model));
@@ -170,12 +156,12 @@ static void write_system_json(FILE *file, const nmt_system *system, const nmt_sy
 {
     fprintf(file, "{\"architecture\": \"%s\", \"vectors\": \"%s\", \"processors\": %zu, \"threads\": %zu, \"blas\": ",
             system->architecture, system->vectors, system->processors, system->threads);
-    write_json_string(file, system->blas);
+    json_text(file, system->blas);
     fputs(", \"blas_core\": ", file);
-    write_json_string(file, system->blas_core);
+    json_text(file, system->blas_core);
     fputs(", \"better_core\": ", file);
     if (system->better_core != NULL) {
-        write_json_string(file, system->better_core);
+        json_text(file, system->better_core);
     } else {
         fputs("null", file);
     }

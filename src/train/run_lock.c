@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,15 @@ static owner read_owner(int file)
 {
     char text[OWNER_CAPACITY + 1] = "";
     owner found = {0};
-    const ssize_t length = pread(file, text, OWNER_CAPACITY, 0);
-    if (length <= 0 || sscanf(text, "%18ld %64[^\n]", &found.process, found.host) != 2 || found.process <= 0) {
-        return (owner){0};
+    char *end = text;
+    if (pread(file, text, OWNER_CAPACITY, 0) <= 0) {
+        return found;
+    }
+    const long process = strtol(text, &end, 10); /* at its ends where the number is too large */
+    const size_t host = strcspn(end, "\n");
+    if (process > 0 && process < LONG_MAX && *end == ' ' && host > 1 && host <= HOST_CAPACITY) {
+        found.process = process;
+        memcpy(found.host, end + 1, host - 1);
     }
     return found;
 }
