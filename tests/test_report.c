@@ -32,6 +32,7 @@ static char *report(const nmt_alignment *alignments, size_t count, nmt_alignment
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(nmt_alignment_writer_add(writer, &alignments[i], &error), NMT_OK);
     }
+    assert_int_equal(nmt_alignment_writer_finish(writer, &error), NMT_OK);
     nmt_alignment_writer_free(writer);
     fclose(file);
     return text;
@@ -146,6 +147,106 @@ static void test_terminal_matrix(void **state)
           "</s>  · · ██\n");
 }
 
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static char *hostile_source[] = {"<script>alert(\"1\")</script>", "a&b\x01", "</s>"};
+static char *hostile_target[] = {"'\xe2\x80\xa8\xff", "\xd9\x83"};
+static const nmt_alignment hostile = {3, 2, hostile_source, hostile_target, weights};
+
+/* A figure a sentence, each below the one before, and a drawing as large as all of them. */
+static void test_svg_figures(void **state)
+{
+    (void)state;
+    const nmt_alignment alignments[] = {pair, nothing, pair};
+    char *one = report(alignments, 1, NMT_ALIGNMENT_SVG, true), *all = report(alignments, 3, NMT_ALIGNMENT_SVG, true);
+    size_t width, height, stacked_width, stacked_height, second, third;
+    assert_int_equal(sscanf(strstr(one, " width="), " width=\"%zu\" height=\"%zu\"", &width, &height), 2);
+    assert_int_equal(sscanf(strstr(all, " width="), " width=\"%zu\" height=\"%zu\"", &stacked_width, &stacked_height),
+                     2);
+    assert_int_equal(count_of(all, "<g transform=\"translate(0,"), 3);
+    const char *figure = strstr(strstr(all, "translate(0,0)") + 1, "translate(0,");
+    assert_int_equal(sscanf(figure, "translate(0,%zu)", &second), 1);
+    assert_int_equal(sscanf(strstr(figure + 1, "translate(0,"), "translate(0,%zu)", &third), 1);
+    assert_int_equal(second, height);
+    assert_true(third > second + 20 && third < second + height);
+    assert_int_equal(stacked_height, third + height);
+    assert_int_equal(stacked_width, width);
+    assert_int_equal(count_of(all, "<rect x=") - 2, 2 * 6); /* two scales, two matrices */
+    assert_int_equal(count_of(all, ": no token</text>"), 1);
+    assert_int_equal(count_of(one, "<title>x reads a: 0.100000001</title>"), 1);
+    assert_int_equal(count_of(one, ">.90</text>"), 1);
+    assert_string_equal(all + strlen(all) - 7, "</svg>\n");
+    free(one);
+    free(all);
+}
+
+/* Without `</s>` there is a row and a column less; without any sentence there is still a drawing. */
+static void test_svg_of_less(void **state)
+{
+    (void)state;
+    char *cut = report(&pair, 1, NMT_ALIGNMENT_SVG, false), *none = report(NULL, 0, NMT_ALIGNMENT_SVG, true);
+    assert_int_equal(count_of(cut, "<rect x=") - 1, 2);
+    assert_int_equal(count_of(cut, "&lt;/s&gt;"), 0);
+    assert_non_null(strstr(none, "<svg "));
+    assert_non_null(strstr(none, "</svg>"));
+    free(cut);
+    free(none);
+}
+
+/* Tokens are text, whatever they hold, and a long one does not make the drawing wide. */
+static void test_svg_of_hostile_tokens(void **state)
+{
+    (void)state;
+    char *text = report(&hostile, 1, NMT_ALIGNMENT_SVG, true);
+    assert_null(strstr(text, "<script"));
+    assert_null(strchr(text, 1));
+    assert_null(strchr(text, (char)0xff));
+    assert_non_null(strstr(text, "<title>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;</title>"));
+    assert_non_null(strstr(text, "a&amp;b\xef\xbf\xbd"));
+    free(text);
+    char word[2001];
+    memset(word, 'w', sizeof word - 1);
+    word[2000] = '\0';
+    char *words[] = {word, word};
+    float even[] = {0.5F, 0.5F, 0.5F, 0.5F};
+    const nmt_alignment wide = {2, 2, words, words, even};
+    text = report(&wide, 1, NMT_ALIGNMENT_SVG, true);
+    size_t width;
+    assert_int_equal(sscanf(strstr(text, " width="), " width=\"%zu\"", &width), 1);
+    assert_true(width > 300 && width < 700);
+    assert_non_null(strstr(text, "w\xe2\x80\xa6<title>w"));
+    free(text);
+}
+
+/* The page holds the sentences as JSON with the digits of the CSV, and nothing of a token can end the script. */
+static void test_html_page(void **state)
+{
+    (void)state;
+    const nmt_alignment alignments[] = {hostile, nothing, pair};
+    char *text = report(alignments, 3, NMT_ALIGNMENT_HTML, true);
+    assert_int_equal(strncmp(text, "<!doctype html>\n", 16), 0);
+    assert_null(strstr(text, "@SENTENCES@"));
+    assert_string_equal(text + strlen(text) - 8, "</html>\n");
+    assert_non_null(strstr(
+        text, "id=\"data\">[\n"
+              "{\"source\":[\"\\u003cscript\\u003ealert(\\u00221\\u0022)\\u003c/script\\u003e\",\"a\\u0026b\\u0001\","
+              "\"\\u003c/s\\u003e\"],\"target\":[\"'\\u2028\xef\xbf\xbd\",\"\xd9\x83\"],"
+              "\"weights\":[[0.100000001,0.899999976,9.99999972e-10],[0.25,0.25,0.5]]},\n"
+              "{\"source\":[],\"target\":[],\"weights\":[]},\n"
+              "{\"source\":[\"a\",\"b,\\u0022c\",\"\\u003c/s\\u003e\"],\"target\":[\"x\",\"\\u003c/s\\u003e\"],"));
+    free(text);
+    text = report(NULL, 0, NMT_ALIGNMENT_HTML, false);
+    assert_non_null(strstr(text, "id=\"data\">[\n\n]</script>"));
+    free(text);
+}
+
 /* Every bit pattern of a weight comes back from its nine digits. */
 static void test_weights_read_back_exactly(void **state)
 {
@@ -198,6 +299,11 @@ static void test_full_disk_is_told(void **state)
     assert_non_null(strstr(error.message, "No space left"));
     nmt_alignment_writer_free(writer);
     assert_int_equal(nmt_alignment_writer_create(&writer, file, NMT_ALIGNMENT_LONG, true, &error), NMT_IO);
+    assert_int_equal(nmt_alignment_writer_create(&writer, file, NMT_ALIGNMENT_SVG, true, &error), NMT_OK);
+    assert_int_equal(nmt_alignment_writer_add(writer, &pair, &error), NMT_OK);
+    clearerr(file);
+    assert_int_equal(nmt_alignment_writer_finish(writer, &error), NMT_IO);
+    nmt_alignment_writer_free(writer);
     fclose(file);
 }
 
@@ -211,6 +317,10 @@ int main(void)
         cmocka_unit_test(test_cut_translation),
         cmocka_unit_test(test_pharaoh_links),
         cmocka_unit_test(test_terminal_matrix),
+        cmocka_unit_test(test_svg_figures),
+        cmocka_unit_test(test_svg_of_less),
+        cmocka_unit_test(test_svg_of_hostile_tokens),
+        cmocka_unit_test(test_html_page),
         cmocka_unit_test(test_weights_read_back_exactly),
         cmocka_unit_test(test_locale_changes_nothing),
         cmocka_unit_test(test_full_disk_is_told),

@@ -1,6 +1,6 @@
 /*
- * tanh, exp, log and the logistic function in loops that become vector code, against the same in more precision: error in
- * units of the last place, and what NaN, infinity and large arguments become.
+ * tanh, exp, log and the logistic function in loops that become vector code, against the same in more precision: error
+ * in units of the last place, and what NaN, infinity and large arguments become.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,14 +183,30 @@ static void test_special_numbers(void **state)
         float_loop loop;
         float value, expected;
     } cases[] = {
-        {tanh_floats, NAN, NAN},      {tanh_floats, INFINITY, 1},       {tanh_floats, -INFINITY, -1},
-        {tanh_floats, 1e30F, 1},      {tanh_floats, -1e4F, -1},         {tanh_floats, 0, 0},
-        {exp_floats, NAN, NAN},       {exp_floats, INFINITY, INFINITY}, {exp_floats, -INFINITY, 0},
-        {exp_floats, 1e4F, INFINITY}, {exp_floats, -1e4F, 0},           {exp_floats, 0, 1},
-        {logistic_floats, NAN, NAN},  {logistic_floats, INFINITY, 1},   {logistic_floats, -INFINITY, 0},
-        {logistic_floats, 1e30F, 1},  {logistic_floats, -1e30F, 0},     {logistic_floats, -1e4F, 0},
-        {logistic_floats, 0, 0.5F},   {log_floats, NAN, NAN},           {log_floats, INFINITY, INFINITY},
-        {log_floats, 0, -INFINITY},   {log_floats, -1, NAN},            {log_floats, 1, 0},
+        {tanh_floats, NAN, NAN},
+        {tanh_floats, INFINITY, 1},
+        {tanh_floats, -INFINITY, -1},
+        {tanh_floats, 1e30F, 1},
+        {tanh_floats, -1e4F, -1},
+        {tanh_floats, 0, 0},
+        {exp_floats, NAN, NAN},
+        {exp_floats, INFINITY, INFINITY},
+        {exp_floats, -INFINITY, 0},
+        {exp_floats, 1e4F, INFINITY},
+        {exp_floats, -1e4F, 0},
+        {exp_floats, 0, 1},
+        {logistic_floats, NAN, NAN},
+        {logistic_floats, INFINITY, 1},
+        {logistic_floats, -INFINITY, 0},
+        {logistic_floats, 1e30F, 1},
+        {logistic_floats, -1e30F, 0},
+        {logistic_floats, -1e4F, 0},
+        {logistic_floats, 0, 0.5F},
+        {log_floats, NAN, NAN},
+        {log_floats, INFINITY, INFINITY},
+        {log_floats, 0, -INFINITY},
+        {log_floats, -1, NAN},
+        {log_floats, 1, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_special(cases[i].loop, cases[i].value, cases[i].expected);

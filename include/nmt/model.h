@@ -18,9 +18,9 @@ NMT_API nmt_status nmt_model_load(nmt_model **model, const char *path, nmt_error
 
 /**
  * Loads several models as one, whose probabilities are the mean of theirs at every step, and its attention likewise.
- * They need not be of one size or kind, but must have the same vocabularies and prepare text alike. One path is the same
- * as nmt_model_load. The ensemble has no tensors of its own. On success `*model` is owned by the caller: nmt_model_free.
- * Errors: those of nmt_model_load; NMT_INVALID naming the path and the first word that differs.
+ * They need not be of one size or kind, but must have the same vocabularies and prepare text alike. One path is the
+ * same as nmt_model_load. The ensemble has no tensors of its own. On success `*model` is owned by the caller:
+ * nmt_model_free. Errors: those of nmt_model_load; NMT_INVALID naming the path and the first word that differs.
  */
 NMT_API nmt_status nmt_model_load_ensemble(nmt_model **model, const char *const *paths, size_t count, nmt_error *error);
 

@@ -12,6 +12,8 @@ const char *const alignment_format_names[] = {
     [NMT_ALIGNMENT_MATRIX] = "matrix",
     [NMT_ALIGNMENT_PHARAOH] = "pharaoh",
     [NMT_ALIGNMENT_TERMINAL] = "terminal",
+    [NMT_ALIGNMENT_SVG] = "svg",
+    [NMT_ALIGNMENT_HTML] = "html",
     NULL,
 };
 

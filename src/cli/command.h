@@ -46,7 +46,7 @@ nmt_status command_threads(uint64_t threads, nmt_error *error);
 extern const char *const alignment_format_names[];
 
 /* What --help says of them. */
-#define ALIGNMENT_FORMATS_HELP "long, matrix, pharaoh or terminal; default: long"
+#define ALIGNMENT_FORMATS_HELP "long, matrix, pharaoh, terminal, svg or html;\ndefault: long"
 #define ALIGNMENT_NOTES                                                                                                \
     "formats:\n"                                                                                                       \
     "  long      CSV with the header sentence,target_index,target,source_index,source,weight;\n"                       \
@@ -56,6 +56,8 @@ extern const char *const alignment_format_names[];
     "  pharaoh   a line a sentence of links i-j, source-target, from 0: for each target token the source\n"            \
     "            token of most weight; never </s>, and no link where most weight is on it\n"                           \
     "  terminal  shaded cells to look at, a row a target token\n"                                                      \
+    "  svg       a drawing, one heatmap a sentence below the other; it is held in memory until the end\n"              \
+    "  html      a page for the browser that needs no network: word by word, with table and measures\n"                \
     "CSV is quoted as RFC 4180 says; weights have nine significant digits and read back as the same floats."
 
 /* Failures found here, written into `error`; each returns its status. */

@@ -30,6 +30,9 @@ nmt_status result_flush(result *to, nmt_error *error)
 
 nmt_status result_close(result *to, nmt_status status, nmt_error *error)
 {
+    if (to->alignments != NULL && status == NMT_OK) {
+        status = nmt_alignment_writer_finish(to->alignments, error);
+    }
     nmt_alignment_writer_free(to->alignments);
     if (to->writer != NULL && status == NMT_OK) {
         status = nmt_writer_commit(to->writer, error);

@@ -1,4 +1,5 @@
-/* Alignments written one sentence after another: a table of formats, and the view of the matrix that each is given. */
+/* Alignments written one sentence after another: a table of formats, and the view of the matrix that each is given. A
+ * format that says its size first is held back until the end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,10 @@ struct nmt_alignment_writer {
     nmt_alignment_format format;
     bool end_of_sentence;
     size_t sentences;
+    figure_extent extent;
+    FILE *held; /* the sentences of a format that is held back; NULL: none */
+    char *held_text;
+    size_t held_length;
 };
 
 /* How many of the tokens are `</s>`: the last one, but a translation cut off at its limit has none. No word of a
@@ -45,21 +50,43 @@ static void pharaoh_links(FILE *file, const alignment_view *view)
 }
 
 typedef struct format_row {
-    void (*header)(FILE *file); /* NULL: none */
+    void (*header)(FILE *file, const figure_extent *extent); /* NULL: none */
     void (*sentence)(FILE *file, const alignment_view *view);
+    void (*footer)(FILE *file); /* NULL: none */
     bool needs_end_of_sentence; /* sees `</s>` whatever the caller chose */
+    bool held;                  /* its header comes of all sentences */
 } format_row;
 
 static const format_row formats[] = {
-    [NMT_ALIGNMENT_LONG] = {csv_header, csv_long, false},
-    [NMT_ALIGNMENT_MATRIX] = {NULL, csv_matrix, false},
-    [NMT_ALIGNMENT_PHARAOH] = {NULL, pharaoh_links, true},
-    [NMT_ALIGNMENT_TERMINAL] = {NULL, terminal_matrix, false},
+    [NMT_ALIGNMENT_LONG] = {.header = csv_header, .sentence = csv_long},
+    [NMT_ALIGNMENT_MATRIX] = {.sentence = csv_matrix},
+    [NMT_ALIGNMENT_PHARAOH] = {.sentence = pharaoh_links, .needs_end_of_sentence = true},
+    [NMT_ALIGNMENT_TERMINAL] = {.sentence = terminal_matrix},
+    [NMT_ALIGNMENT_SVG] = {.header = svg_begin, .sentence = svg_figure, .footer = svg_end, .held = true},
+    [NMT_ALIGNMENT_HTML] = {.header = html_begin, .sentence = html_sentence, .footer = html_end},
 };
 
 static nmt_status check_file(FILE *file, nmt_error *error)
 {
     return ferror(file) ? error_set(error, NMT_IO, "cannot write the alignments: %s", strerror(errno)) : NMT_OK;
+}
+
+static nmt_status no_memory(nmt_error *error)
+{
+    return error_set(error, NMT_NO_MEMORY, "out of memory for a drawing of alignments");
+}
+
+static nmt_status begin(nmt_alignment_writer *writer, nmt_error *error)
+{
+    const format_row *format = &formats[writer->format];
+    if (format->held) {
+        writer->held = open_memstream(&writer->held_text, &writer->held_length);
+        return writer->held != NULL ? NMT_OK : no_memory(error);
+    }
+    if (format->header != NULL) {
+        format->header(writer->file, &writer->extent);
+    }
+    return check_file(writer->file, error);
 }
 
 nmt_status nmt_alignment_writer_create(nmt_alignment_writer **writer, FILE *file, nmt_alignment_format format,
@@ -71,12 +98,9 @@ nmt_status nmt_alignment_writer_create(nmt_alignment_writer **writer, FILE *file
     nmt_alignment_writer *created;
     TRY(memory_new(&created, 1, sizeof *created, "the alignment writer", error));
     *created = (nmt_alignment_writer){.file = file, .format = format, .end_of_sentence = end_of_sentence};
-    if (formats[format].header != NULL) {
-        formats[format].header(file);
-    }
-    const nmt_status status = check_file(file, error);
+    const nmt_status status = begin(created, error);
     if (status != NMT_OK) {
-        free(created);
+        nmt_alignment_writer_free(created);
         return status;
     }
     *writer = created;
@@ -95,12 +119,46 @@ nmt_status nmt_alignment_writer_add(nmt_alignment_writer *writer, const nmt_alig
         .source = alignment->source,
         .target = alignment->target,
         .weights = alignment->weights,
+        .extent = &writer->extent,
     };
+    if (writer->held != NULL) {
+        format->sentence(writer->held, &view);
+        return ferror(writer->held) ? no_memory(error) : NMT_OK;
+    }
     format->sentence(writer->file, &view);
+    return check_file(writer->file, error);
+}
+
+/* Closes what was held back; false when memory ran out on the way. */
+static bool release(nmt_alignment_writer *writer)
+{
+    const bool whole = writer->held == NULL || (fflush(writer->held) == 0 && !ferror(writer->held));
+    const bool closed = writer->held == NULL || fclose(writer->held) == 0;
+    writer->held = NULL;
+    return whole && closed;
+}
+
+nmt_status nmt_alignment_writer_finish(nmt_alignment_writer *writer, nmt_error *error)
+{
+    const format_row *format = &formats[writer->format];
+    if (!release(writer)) {
+        return no_memory(error);
+    }
+    if (format->held) {
+        format->header(writer->file, &writer->extent);
+        fwrite(writer->held_text, 1, writer->held_length, writer->file);
+    }
+    if (format->footer != NULL) {
+        format->footer(writer->file);
+    }
     return check_file(writer->file, error);
 }
 
 void nmt_alignment_writer_free(nmt_alignment_writer *writer)
 {
-    free(writer);
+    if (writer != NULL) {
+        release(writer);
+        free(writer->held_text);
+        free(writer);
+    }
 }

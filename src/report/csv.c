@@ -19,25 +19,9 @@ static void write_field(FILE *file, const char *text)
     putc('"', file);
 }
 
-/* Nine significant digits tell every float from its neighbours. The caller's locale may have another decimal point
- * than '.', of any length: it is whatever is neither digit nor sign nor letter. */
-static void write_weight(FILE *file, float weight)
+void csv_header(FILE *file, const figure_extent *extent)
 {
-    char digits[48];
-    snprintf(digits, sizeof digits, "%.9g", (double)weight);
-    for (const char *cursor = digits; *cursor != '\0';) {
-        const size_t plain = strspn(cursor, "+-0123456789abcdefghijklmnopqrstuvwxyz");
-        fwrite(cursor, 1, plain, file);
-        cursor += plain;
-        if (*cursor != '\0') {
-            putc('.', file);
-            cursor += strcspn(cursor, "+-0123456789abcdefghijklmnopqrstuvwxyz");
-        }
-    }
-}
-
-void csv_header(FILE *file)
-{
+    (void)extent;
     fputs("sentence,target_index,target,source_index,source,weight\n", file);
 }
 
@@ -50,7 +34,7 @@ void csv_long(FILE *file, const alignment_view *view)
             fprintf(file, ",%zu,", s);
             write_field(file, view->source[s]);
             putc(',', file);
-            write_weight(file, view->weights[t * view->stride + s]);
+            put_weight(file, view->weights[t * view->stride + s]);
             putc('\n', file);
         }
     }
@@ -75,7 +59,7 @@ void csv_matrix(FILE *file, const alignment_view *view)
         write_field(file, view->target[t]);
         for (size_t s = 0; s < view->source_count; s++) {
             putc(',', file);
-            write_weight(file, view->weights[t * view->stride + s]);
+            put_weight(file, view->weights[t * view->stride + s]);
         }
         putc('\n', file);
     }
