@@ -8,7 +8,11 @@
 #ifndef DECODE_BEAM_H
 #define DECODE_BEAM_H
 
-#include "decode/search.h"
+#include "core/error.h"
+#include "data/batch.h"
+#include "decode/hypothesis.h"
+#include "decode/search_options.h"
+#include "model/model.h"
 
 /* As search_best. Among extensions equally probable, those of the better hypothesis come first, then the smaller
  * number. */
