@@ -49,7 +49,7 @@ static inline const char *run_path(const char *name)
 
 static inline void remove_run(void)
 {
-    static const char *const names[] = {"model.safetensors", "last.state", "log.jsonl"};
+    static const char *const names[] = {"model.safetensors", "last.state", "log.jsonl", "curves.svg"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         unlink(run_path(names[i]));
     }

@@ -530,6 +530,7 @@ static void directories_are_made_with_their_parents(void **state)
     assert_int_equal(unlink(support_path("deep/er/model.safetensors")), 0);
     assert_int_equal(unlink(support_path("deep/er/last.state")), 0);
     assert_int_equal(unlink(support_path("deep/er/log.jsonl")), 0);
+    assert_int_equal(unlink(support_path("deep/er/curves.svg")), 0);
     assert_int_equal(rmdir(support_path("deep/er")), 0);
     assert_int_equal(rmdir(support_path("deep")), 0);
     end_run(&run);

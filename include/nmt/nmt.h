@@ -6,6 +6,7 @@
 #include <nmt/diagnostics.h>
 #include <nmt/error.h>
 #include <nmt/evaluate.h>
+#include <nmt/explain.h>
 #include <nmt/gradcheck.h>
 #include <nmt/io.h>
 #include <nmt/links.h>

@@ -41,7 +41,7 @@ typedef struct nmt_train_options {
 
 /**
  * Trains as `config` says and writes `model.safetensors` (the best model by the configured metric),
- * `last.state` (what a resumed run needs) and `log.jsonl` into the configured output directory.
+ * `last.state` (what a resumed run needs), `log.jsonl` and at its end `curves.svg` into the configured output directory.
  * `options` and `observer` may be NULL.
  * Returns NMT_INVALID when another run, which is named, is using that directory, or when it holds a model or a state
  * and neither option is set; NMT_INTERRUPTED after saving when the observer asked to stop; NMT_NOT_FINITE when loss or

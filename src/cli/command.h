@@ -18,6 +18,7 @@ typedef struct command {
 int cmd_train(int argc, char **argv);
 int cmd_translate(int argc, char **argv);
 int cmd_align(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_score(int argc, char **argv);
 int cmd_evaluate(int argc, char **argv);
 int cmd_links(int argc, char **argv);
@@ -46,7 +47,7 @@ nmt_status command_threads(uint64_t threads, nmt_error *error);
 extern const char *const alignment_format_names[];
 
 /* What --help says of them. */
-#define ALIGNMENT_FORMATS_HELP "long, matrix, pharaoh, terminal, svg or html;\ndefault: long"
+#define ALIGNMENT_FORMATS_HELP "long, matrix, pharaoh, terminal, svg, html; default: long"
 #define ALIGNMENT_NOTES                                                                                                \
     "formats:\n"                                                                                                       \
     "  long      CSV with the header sentence,target_index,target,source_index,source,weight;\n"                       \

@@ -13,6 +13,7 @@ static const command commands[] = {
     {"train", "train a model from parallel text", cmd_train},
     {"translate", "translate text, line by line", cmd_translate},
     {"align", "attention weights over given sentence pairs", cmd_align},
+    {"explain", "one translation step by step, as numbers", cmd_explain},
     {"score", "log probabilities of given sentence pairs", cmd_score},
     {"evaluate", "score translations against references", cmd_evaluate},
     {"links", "join word alignments, measure them against gold links", cmd_links},

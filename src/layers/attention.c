@@ -230,6 +230,18 @@ void attention_read(const attention *layer, const real *theta, attention_workspa
     }
 }
 
+bool attention_energies(const attention *layer, const real *theta, const attention_workspace *work, real *e, size_t row)
+{
+    const attention_head *head = &layer->head[0];
+    const size_t sentence = work->sentence[row], K = layer->query_size;
+    if (layer->head_count > 1 || layer->extent.kind != EXTENT_GLOBAL) {
+        return false;
+    }
+    head->score->energies(head, theta, e, work->query + row * K, work->keys + work->start[sentence] * K,
+                          work->length[sentence]);
+    return true;
+}
+
 /* ---- backward: one step --------------------------------------------------------------------------------------------
  */
 

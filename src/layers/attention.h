@@ -93,6 +93,11 @@ void attention_ask(const attention *layer, const real *theta, attention_workspac
 void attention_read(const attention *layer, const real *theta, attention_workspace *work, real *context, size_t stride,
                     size_t t, size_t first, size_t rows);
 
+/* The scores e[S] of a row that was read. False, and nothing is written, where several heads or a window stand between
+ * them and alpha. */
+bool attention_energies(const attention *layer, const real *theta, const attention_workspace *work, real *e,
+                        size_t row);
+
 /* ---- backward: once begin; each step read, each row ask; then the paths, whichever are wanted ----------------------
  */
 

@@ -95,6 +95,11 @@ nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, n
     return state->interface->reorder(state, parents, count, error);
 }
 
+void model_observe(const decoding *state, model_observation *seen)
+{
+    state->interface->observe(state, seen);
+}
+
 void model_finish(decoding *state)
 {
     if (state != NULL) {

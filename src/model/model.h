@@ -3,7 +3,7 @@
  * interface; another architecture is another file behind it.
  *
  *   training:   model_loss_and_gradient
- *   decoding:   model_start -> (model_step -> model_reorder)* -> model_finish
+ *   decoding:   model_start -> (model_step [-> model_observe] -> model_reorder)* -> model_finish
  *   aligning:   model_align
  */
 #ifndef MODEL_MODEL_H
@@ -30,6 +30,12 @@ typedef struct decoding {
     const model_interface *interface;
 } decoding;
 
+/* What the last step of the first hypothesis did inside. */
+typedef struct model_observation {
+    double state_norm, context_norm; /* of the state that asked, of c */
+    real *energies; /* in: [S] where to write the scores; out: NULL where no single score made the weights */
+} model_observation;
+
 /* Loss of a batch, summed over its target tokens. */
 typedef struct batch_loss {
     double nats;      /* -sum log p of the true tokens */
@@ -47,6 +53,7 @@ struct model_interface {
                        nmt_error *error);
     nmt_status (*reorder)(decoding *state, const size_t *parents, size_t count, nmt_error *error);
     nmt_status (*align)(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error);
+    void (*observe)(const decoding *state, model_observation *seen); /* NULL: there is no one state */
     void (*finish)(decoding *state);
     void (*free_architecture)(void *architecture);
 };
@@ -103,6 +110,9 @@ nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, n
 /* Teacher forcing: the attention paid at each row of pairs->input, alpha[input.tokens, source.steps], 0 behind a
  * source's end. Row r of step t reads the source of sentence input.order[r]. */
 nmt_status model_align(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error);
+
+/* Behind a step and before the next reorder, where the interface has `observe`. */
+void model_observe(const decoding *state, model_observation *seen);
 
 void model_finish(decoding *state);
 

@@ -1,5 +1,6 @@
 #include "model/seq2seq.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,6 +290,27 @@ static nmt_status reorder(decoding *base, const size_t *parents, size_t count, n
     return NMT_OK;
 }
 
+static double norm_of(const real *x, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)x[i] * (double)x[i];
+    }
+    return sqrt(sum);
+}
+
+static void observe(const decoding *base, model_observation *seen)
+{
+    const seq2seq_decoding *state = (const seq2seq_decoding *)base;
+    const seq2seq *net = state->model->architecture;
+    const decoder_workspace *work = &state->work.decoder;
+    seen->state_norm = norm_of(work->asking.data, net->decoder.options.hidden);
+    seen->context_norm = norm_of(work->context.data, net->decoder.options.annotation);
+    if (!attention_energies(&net->decoder.attention, state->model->block, &work->attention, seen->energies, 0)) {
+        seen->energies = NULL;
+    }
+}
+
 static void finish(decoding *base)
 {
     seq2seq_decoding *state = (seq2seq_decoding *)base;
@@ -302,5 +324,6 @@ const model_interface seq2seq_interface = {.name = "attentional encoder-decoder"
                                            .step = step,
                                            .reorder = reorder,
                                            .align = align,
+                                           .observe = observe,
                                            .finish = finish,
                                            .free_architecture = free_architecture};

@@ -39,6 +39,9 @@ void html_end(FILE *file);
 /* Writes a weight with nine significant digits, which tell every float from its neighbours, in every locale. */
 void put_weight(FILE *file, float weight);
 
+/* Writes a number for people: four significant digits, and whole numbers whole. */
+void put_number(FILE *file, double number);
+
 /* Writes text between tags or in an attribute of XML, and as a string of JSON that can stand in a page's script. What
  * is not UTF-8, or no character of XML, becomes U+FFFD. */
 void put_xml(FILE *file, const char *text, size_t length);

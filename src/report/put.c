@@ -1,4 +1,5 @@
 /* Numbers and text of a report, whatever the locale is and whatever a token holds. */
+#include <math.h>
 #include <string.h>
 
 #include "core/utf8.h"
@@ -6,12 +7,10 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* The caller's locale may have another decimal point than '.', of any length: it is whatever is neither digit nor sign
- * nor letter. */
-void put_weight(FILE *file, float weight)
+/* Puts digits of printf as they are in the C locale: the caller's may have another decimal point than '.', of any
+ * length: it is whatever is neither digit nor sign nor letter. */
+static void put_digits(FILE *file, const char *digits)
 {
-    char digits[48];
-    snprintf(digits, sizeof digits, "%.9g", (double)weight);
     for (const char *cursor = digits; *cursor != '\0';) {
         const size_t plain = strspn(cursor, "+-0123456789abcdefghijklmnopqrstuvwxyz");
         fwrite(cursor, 1, plain, file);
@@ -21,6 +20,20 @@ void put_weight(FILE *file, float weight)
             cursor += strcspn(cursor, "+-0123456789abcdefghijklmnopqrstuvwxyz");
         }
     }
+}
+
+void put_weight(FILE *file, float weight)
+{
+    char digits[48];
+    snprintf(digits, sizeof digits, "%.9g", (double)weight);
+    put_digits(file, digits);
+}
+
+void put_number(FILE *file, double number)
+{
+    char digits[48];
+    snprintf(digits, sizeof digits, fabs(number) >= 1000 && number == floor(number) ? "%.0f" : "%.4g", number);
+    put_digits(file, digits);
 }
 
 /* XML 1.0 has no control characters but these three, nor U+FFFE and U+FFFF. */

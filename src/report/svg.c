@@ -19,7 +19,7 @@ enum {
     LABEL_COLUMNS = 32, /* longer tokens are cut; their tooltips are not */
     SCALE_LENGTH = 160,
     SCALE_HEIGHT = 62, /* with the space above it */
-    LEAST_WIDTH = 400  /* has room for the scale and what it says */
+    LEAST_WIDTH = 460  /* has room for the scale and what it says */
 };
 
 /* Weights from 0 over 0.5 to 1, between which colours are mixed. */
@@ -163,7 +163,7 @@ static void put_scale(FILE *file, size_t x, size_t y)
     for (size_t i = 0; i < 5; i++) {
         fprintf(file, "<text x=\"%zu\" y=\"%zu\">%s</text>\n", x + i * SCALE_LENGTH / 4, y + 26, marks[i]);
     }
-    fprintf(file, "</g>\n<text x=\"%zu\" y=\"%zu\" font-size=\"12\">weight of a column in a row</text>\n",
+    fprintf(file, "</g>\n<text x=\"%zu\" y=\"%zu\" font-size=\"12\">weight (row: target, column: source)</text>\n",
             x + SCALE_LENGTH + 20, y + 11);
 }
 

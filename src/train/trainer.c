@@ -25,6 +25,7 @@
 #include "train/clipping.h"
 #include "train/loader.h"
 #include "train/optimizer.h"
+#include "train/run_curves.h"
 #include "train/run_lock.h"
 #include "train/run_log.h"
 #include "train/run_state.h"
@@ -577,6 +578,9 @@ nmt_status nmt_train(const nmt_config *config, const nmt_train_options *options,
     }
     if (status == NMT_OK) {
         status = run_epochs(&run, error);
+    }
+    if (status == NMT_OK) {
+        status = run_curves_save(run.state.history, config, error);
     }
     if (status == NMT_OK) {
         status = run_log_close(&run.log, error);

@@ -29,7 +29,7 @@ class Files(Faults):
 
     def check_whole(self, context):
         """Each file as it was or a complete later one, and nothing else in the directory."""
-        self.assertEqual(self.listing(), ["last.state", "log.jsonl", "model.safetensors"], context)
+        self.assertEqual(self.listing(), ["curves.svg", "last.state", "log.jsonl", "model.safetensors"], context)
         self.assert_model_is_whole()
         self.succeed(self.train(how="--resume", more=["--set", "training.epochs=3"]))
 

@@ -32,7 +32,7 @@ class Kill(Faults):
         self.succeed(self.run_nmt(self.go_on()))
         self.assertEqual(self.files(), self.whole, context)
         self.assertEqual(self.updates(), self.whole_log, context)
-        self.assertEqual(self.listing(), ["last.state", "log.jsonl", "model.safetensors"], context)
+        self.assertEqual(self.listing(), ["curves.svg", "last.state", "log.jsonl", "model.safetensors"], context)
 
     def test_at_random_moments(self):
         begun = time.monotonic()

@@ -44,7 +44,7 @@ class Memory(Faults):
 
         def after(status, context):
             self.assert_model_is_whole()
-            self.assertEqual(self.listing(), ["last.state", "log.jsonl", "model.safetensors"], context)
+            self.assertEqual(self.listing(), ["curves.svg", "last.state", "log.jsonl", "model.safetensors"], context)
         self.check(CONFIG + ["--output", self.path("run"), "--resume", "--set", "training.epochs=1"], after)
 
     def test_other_commands(self):
