@@ -12,6 +12,7 @@
 
 #include "core/memory.h"
 #include "decode/greedy.h"
+#include "decode/search.h"
 #include "ops/log_sum_exp.h"
 #include "support_reals.h"
 

@@ -141,7 +141,7 @@ static void a_lock_that_cannot_be_made_is_named(void **state)
 static void never_two_hold_it(void **state)
 {
     (void)state;
-    enum { PROCESSES = 4, ROUNDS = 300 };
+    enum { PROCESSES = 4, ROUNDS = 150 };
     struct {
         atomic_int holders, taken, broken;
     } *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

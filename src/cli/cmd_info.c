@@ -123,7 +123,7 @@ static void write_json(FILE *file, const nmt_model *model, const char *config)
 static nmt_status write_model(const nmt_model *model, const info_options *chosen, nmt_error *error)
 {
     char *config = nmt_config_json(nmt_model_config(model));
-    nmt_writer *writer;
+    nmt_writer *writer = NULL;
     nmt_status status = config != NULL ? nmt_writer_open(&writer, NULL, error) : command_no_memory(error);
     if (status == NMT_OK) {
         (chosen->json     ? write_json

@@ -6,7 +6,7 @@ import unittest
 
 from support import CONFIG, DATA, LONG, Faults
 
-SAMPLE = 120
+SAMPLE = 60
 
 
 class Memory(Faults):
