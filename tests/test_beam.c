@@ -19,6 +19,7 @@
 #include "core/memory.h"
 #include "decode/beam.h"
 #include "decode/greedy.h"
+#include "decode/search.h"
 #include "support_reals.h"
 
 enum { V = 5, SENTENCES = 4, LONGEST = 4, MOST_TOKENS = 32, WIDTH = 512, LIST = 4096 };
