@@ -3,6 +3,7 @@ old files stay whole, the message names path and cause, the exit status is 1."""
 import errno
 import os
 import shutil
+import time
 import unittest
 
 from support import CONFIG, DATA, LONG, Faults, limit_file_size
@@ -123,6 +124,16 @@ class Files(Faults):
         self.assertEqual(status, 0)
         self.assertEqual(self.files(), expected)
 
+    def test_no_message_goes_into_a_file(self):
+        """Without a standard error the first file that is opened to stay, the lock, would get its number."""
+        process = self.start(CONFIG + ["--output", self.path("running"), "--set", "training.epochs=1000000"],
+                             preexec_fn=lambda: os.close(2))
+        while self.read("running/last.state") is None and process.poll() is None:
+            time.sleep(0.01)
+        self.assertRegex(self.read("running/run.lock"), b"^%d [^\n]+\n$" % process.pid)
+        process.kill()
+        process.communicate()
+
     def test_the_corpus_changes(self):
         with open(os.path.join(DATA, "train.src"), "rb") as file:
             text = file.read()
@@ -132,7 +143,7 @@ class Files(Faults):
             process = self.start(CONFIG + ["--output", self.path("changing"), "--set", "training.epochs=1000000",
                                            "--overwrite", "--set", "data.train_source=" + self.path("train.src")])
             while self.read("changing/last.state") is None and process.poll() is None:
-                pass
+                time.sleep(0.01)
             with open(self.path("train.src"), "r+b") as file:
                 change(file)
             _, errors = process.communicate(timeout=60)
