@@ -419,11 +419,12 @@ static nmt_status duplicate_fault(const scanner *scan, const scanned_key *key, c
  * linear. */
 static nmt_status close_object(scanner *scan, size_t base)
 {
-    scanned_key *keys = scan->keys + base;
     const size_t count = scan->key_count - base;
+    /* Before the first key of all there is no array to point into. */
+    scanned_key *keys = count > 0 ? scan->keys + base : NULL;
     const scanned_key *worst = NULL, *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        keys[i].name = scan->names + keys[i].start;
+        keys[i].name = keys[i].length > 0 ? scan->names + keys[i].start : "";
     }
     if (count > 1) {
         qsort(keys, count, sizeof *keys, compare_keys);

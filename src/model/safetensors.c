@@ -215,7 +215,7 @@ const char *safetensors_place(place *buffer, const safetensors *from, const char
 
 static nmt_status parse_header(safetensors *from, uint64_t length, nmt_error *error)
 {
-    char *text;
+    char *text = NULL;
     place where;
     TRY(memory_new(&text, length, 1, "the header of a model file", error));
     nmt_status status = read_bytes(from, text, length, error);

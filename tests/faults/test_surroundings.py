@@ -44,11 +44,10 @@ class Surroundings(Faults):
         self.assertEqual(self.everything("bad", {"TZ": "/no/such:zone"}), self.usual)
 
     def test_umask(self):
-        self.assertEqual(self.everything("private", {}, preexec_fn=lambda: os.umask(0o077)), self.usual)
-        for name, expected in (("usual", 0o666), ("private", 0o600)):
+        for name, mask, expected in (("private", 0o077, 0o600), ("open", 0o000, 0o666)):
+            self.assertEqual(self.everything(name, {}, preexec_fn=lambda mask=mask: os.umask(mask)), self.usual)
             for each in self.listing(name):
-                mode = stat.S_IMODE(os.stat(self.path(os.path.join(name, each))).st_mode)
-                self.assertEqual(mode & ~0o066 if name == "usual" else mode, 0o600 if name == "usual" else expected)
+                self.assertEqual(stat.S_IMODE(os.stat(self.path(os.path.join(name, each))).st_mode), expected, each)
 
     def test_home(self):
         home = self.path("home")
