@@ -6,14 +6,30 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "support_training.h"
 #include "train/run_lock.h"
+
+/* In the place of the C library's: what happens between opening the file and locking it. */
+static void (*before_locking)(void);
+
+int flock(int file, int operation)
+{
+    void (*happens)(void) = before_locking;
+    before_locking = NULL;
+    if (happens != NULL) {
+        happens();
+    }
+    return (int)syscall(SYS_flock, file, operation);
+}
 
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */
 
@@ -135,6 +151,37 @@ static void a_lock_that_cannot_be_made_is_named(void **state)
     assert_string_equal(victim.bytes, "kept");
     free(victim.bytes);
     unlink(support_path("victim"));
+}
+
+static int rival;
+
+static void the_holder_leaves(void)
+{
+    assert_int_equal(unlink(support_path("run.lock")), 0);
+}
+
+static void a_rival_is_faster(void)
+{
+    the_holder_leaves();
+    support_write("run.lock", "77 here\n");
+    rival = open(support_path("run.lock"), O_RDWR);
+    assert_int_equal(flock(rival, LOCK_EX | LOCK_NB), 0);
+}
+
+/* The file that was opened has no name any more: locking it keeps nobody away. */
+static void a_file_that_was_removed_meanwhile_is_no_lock(void **state)
+{
+    (void)state;
+    run_lock lock;
+    before_locking = the_holder_leaves;
+    take(&lock);
+    assert_in_use((long)getpid());
+    run_lock_release(&lock);
+    before_locking = a_rival_is_faster;
+    assert_in_use(77);
+    assert_int_equal(access(support_path("run.lock"), F_OK), 0);
+    close(rival);
+    unlink(support_path("run.lock"));
 }
 
 /* Takers and leavers in a tight race: the file is removed while others are opening it. */
@@ -318,6 +365,7 @@ int main(void)
         cmocka_unit_test(the_lock_of_a_dead_process_is_taken_over),
         cmocka_unit_test(what_the_file_says_is_not_believed),
         cmocka_unit_test(a_lock_that_cannot_be_made_is_named),
+        cmocka_unit_test(a_file_that_was_removed_meanwhile_is_no_lock),
         cmocka_unit_test(never_two_hold_it),
         cmocka_unit_test_teardown(two_runs_do_not_share_a_directory, remove_run_after),
         cmocka_unit_test_teardown(a_run_is_not_overwritten_unasked, remove_run_after),

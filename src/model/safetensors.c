@@ -215,7 +215,7 @@ const char *safetensors_place(place *buffer, const safetensors *from, const char
 
 static nmt_status parse_header(safetensors *from, uint64_t length, nmt_error *error)
 {
-    char *text = NULL;
+    char *text;
     place where;
     TRY(memory_new(&text, length, 1, "the header of a model file", error));
     nmt_status status = read_bytes(from, text, length, error);
@@ -301,7 +301,7 @@ nmt_status safetensors_text(const safetensors *from, const char *key, const char
 
 nmt_status safetensors_json(const safetensors *from, const char *key, json_type type, json **value, nmt_error *error)
 {
-    const char *text = NULL;
+    const char *text = "";
     place where;
     *value = NULL;
     TRY(safetensors_text(from, key, &text, error));
