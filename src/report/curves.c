@@ -106,17 +106,18 @@ static bool range_of(const panel *drawn, const curve_point *points, size_t count
 
 static void put_grid(FILE *file, const axis *updates, const axis *numbers)
 {
-    for (double tick = numbers->first; tick <= numbers->last; tick++) {
-        const long y = y_of(numbers, tick * numbers->step);
+    for (long tick = (long)numbers->first; tick <= (long)numbers->last; tick++) {
+        const long y = y_of(numbers, (double)tick * numbers->step);
         fprintf(file, "<path d=\"M%d %ldH%d\" stroke=\"#d5dce4\"/><text x=\"%d\" y=\"%ld\" text-anchor=\"end\">", LEFT,
                 y, WIDTH - RIGHT, LEFT - 8, y + 4);
-        put_number(file, tick * numbers->step);
+        put_number(file, (double)tick * numbers->step);
         fputs("</text>\n", file);
     }
-    for (double tick = updates->first; tick <= updates->last; tick++) {
+    for (long tick = (long)updates->first; tick <= (long)updates->last; tick++) {
         fprintf(file, "<path d=\"M%ld %dv5\" stroke=\"#55616e\"/><text x=\"%ld\" y=\"%d\" text-anchor=\"middle\">",
-                x_of(updates, tick * updates->step), PANEL, x_of(updates, tick * updates->step), PANEL + 19);
-        put_number(file, tick * updates->step);
+                x_of(updates, (double)tick * updates->step), PANEL, x_of(updates, (double)tick * updates->step),
+                PANEL + 19);
+        put_number(file, (double)tick * updates->step);
         fputs("</text>\n", file);
     }
 }
