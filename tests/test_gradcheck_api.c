@@ -100,8 +100,10 @@ static void it_checks_the_loss_that_training_takes(void **state)
 {
     (void)state;
     nmt_gradcheck_report plain, trained;
-    const char *const *settings = SETTINGS("training.label_smoothing=0.2", "dropout.embedding=0.3",
-                                           "dropout.annotation=0.2", "dropout.readout=0.2");
+    const char *const *settings =
+        SETTINGS("training.label_smoothing=0.2", "dropout.embedding=0.3", "dropout.annotation=0.2",
+                 "dropout.readout=0.2", "dropout.attention_input=0.2", "dropout.decoder_input=0.2",
+                 "dropout.recurrent=0.2", "dropout.source_word=0.2", "dropout.target_word=0.2");
     check(&plain, 1, SETTINGS(NULL));
     check(&trained, 0, settings);
     assert_agrees(&trained, 0);

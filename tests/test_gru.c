@@ -28,7 +28,7 @@ typedef struct gru_case {
     real *scratch; /* [B,3H] */
 } gru_case;
 
-static void setup(gru_case *c, gru_reset reset)
+static void setup(gru_case *c, gru_reset reset, bool masked)
 {
     *c = (gru_case){0};
     gru_declare(&c->cell, &c->table, "cell", I, H, reset);
@@ -39,7 +39,16 @@ static void setup(gru_case *c, gru_reset reset)
     c->initial = normal_reals(B * H, 1, 3);
     c->h = nan_reals(N * STATE_STRIDE);
     c->w = normal_reals(N * STATE_STRIDE, 1, 4);
-    c->trace = (gru_trace){nan_reals(N * 3 * H), nan_reals(N * H), nan_reals(N * PREVIOUS_STRIDE), PREVIOUS_STRIDE};
+    c->trace = (gru_trace){.gates = nan_reals(N * 3 * H),
+                           .recurrent = nan_reals(N * H),
+                           .previous = nan_reals(N * PREVIOUS_STRIDE),
+                           .previous_stride = PREVIOUS_STRIDE};
+    if (masked) {
+        c->cell.dropout = 0.4;
+        c->trace.mask = nan_reals(B * H);
+        c->trace.masked = nan_reals(N * H);
+        gru_draw_mask(&c->cell, &c->trace, B);
+    }
     c->gradient.input = nan_reals(N * 3 * H);
     c->gradient.recurrent = reset == GRU_AFTER ? nan_reals(N * 3 * H) : c->gradient.input;
     c->carry = normal_reals(B * H, 0, 5);
@@ -58,6 +67,8 @@ static void teardown(gru_case *c)
     free(c->trace.gates);
     free(c->trace.recurrent);
     free(c->trace.previous);
+    free(c->trace.mask);
+    free(c->trace.masked);
     if (c->cell.reset == GRU_AFTER) {
         free(c->gradient.recurrent);
     }
@@ -120,35 +131,39 @@ static double dot(const real *W, size_t row, const real *v, size_t count)
     return gradcheck_sum(W + row * count, v, count);
 }
 
-static void naive_step(const gru_case *c, real *out, const real *x, const real *h)
+/* `m` is what the recurrent matrices see of h, a factor each. */
+static void naive_step(const gru_case *c, real *out, const real *x, const real *h, const real *m)
 {
     const real *W_i = c->theta + c->cell.weight_ih, *W_h = c->theta + c->cell.weight_hh;
     const real *b_i = c->theta + c->cell.bias_ih, *b_h = c->theta + c->cell.bias_hh;
-    real r[H], z[H], reset[H];
+    real r[H], z[H], reset[H], read[H];
     for (size_t i = 0; i < H; i++) {
-        r[i] = sigma(dot(W_i, i, x, I) + b_i[i] + dot(W_h, i, h, H) + b_h[i]);
-        z[i] = sigma(dot(W_i, H + i, x, I) + b_i[H + i] + dot(W_h, H + i, h, H) + b_h[H + i]);
-        reset[i] = r[i] * h[i];
+        read[i] = h[i] * m[i];
+    }
+    for (size_t i = 0; i < H; i++) {
+        r[i] = sigma(dot(W_i, i, x, I) + b_i[i] + dot(W_h, i, read, H) + b_h[i]);
+        z[i] = sigma(dot(W_i, H + i, x, I) + b_i[H + i] + dot(W_h, H + i, read, H) + b_h[H + i]);
+        reset[i] = r[i] * read[i];
     }
     for (size_t i = 0; i < H; i++) {
         const size_t n = 2 * H + i;
         const double input = dot(W_i, n, x, I) + b_i[n];
         const double state =
-            c->cell.reset == GRU_AFTER ? r[i] * (dot(W_h, n, h, H) + b_h[n]) : dot(W_h, n, reset, H) + b_h[n];
+            c->cell.reset == GRU_AFTER ? r[i] * (dot(W_h, n, read, H) + b_h[n]) : dot(W_h, n, reset, H) + b_h[n];
         out[i] = (1 - z[i]) * tanh(input + state) + z[i] * h[i];
     }
 }
 
-static void check_forward(gru_reset reset)
+static void check_forward(gru_reset reset, bool masked)
 {
     gru_case c;
-    setup(&c, reset);
+    setup(&c, reset, masked);
     forward(&c);
     for (size_t row = 0; row < B; row++) {
-        real h[H], next[H];
+        real h[H], next[H], all[H] = {1, 1, 1, 1, 1};
         memcpy(h, c.initial + row * H, sizeof h);
         for (size_t t = 0; t < STEPS && row < active[t]; t++) {
-            naive_step(&c, next, c.x + (offset[t] + row) * I, h);
+            naive_step(&c, next, c.x + (offset[t] + row) * I, h, masked ? c.trace.mask + row * H : all);
             memcpy(h, next, sizeof h);
             assert_all_near(c.h + (offset[t] + row) * STATE_STRIDE, h, H, 1e-14);
         }
@@ -159,10 +174,10 @@ static void check_forward(gru_reset reset)
     teardown(&c);
 }
 
-static void check_gradient(gru_reset reset)
+static void check_gradient(gru_reset reset, bool masked)
 {
     gru_case c;
-    setup(&c, reset);
+    setup(&c, reset, masked);
     gradcheck_prefill(c.dtheta, c.table.size);
     gradcheck_prefill(c.dx, N * I);
     forward(&c);
@@ -179,25 +194,29 @@ static void check_gradient(gru_reset reset)
 static void test_reset_after_is_the_equations(void **state)
 {
     (void)state;
-    check_forward(GRU_AFTER);
+    check_forward(GRU_AFTER, false);
+    check_forward(GRU_AFTER, true);
 }
 
 static void test_reset_before_is_the_equations(void **state)
 {
     (void)state;
-    check_forward(GRU_BEFORE);
+    check_forward(GRU_BEFORE, false);
+    check_forward(GRU_BEFORE, true);
 }
 
 static void test_reset_after_gradient(void **state)
 {
     (void)state;
-    check_gradient(GRU_AFTER);
+    check_gradient(GRU_AFTER, false);
+    check_gradient(GRU_AFTER, true);
 }
 
 static void test_reset_before_gradient(void **state)
 {
     (void)state;
-    check_gradient(GRU_BEFORE);
+    check_gradient(GRU_BEFORE, false);
+    check_gradient(GRU_BEFORE, true);
 }
 
 int main(void)

@@ -313,6 +313,35 @@ static void test_dropout_mask(void **state)
     free(other);
 }
 
+static void test_dropout_mask_of_rows(void **state)
+{
+    (void)state;
+    enum { TALL = 5000, WIDE = 3 };
+    real *mask = nan_reals(TALL * WIDE), *other = nan_reals(TALL * WIDE), *rows = nan_reals(TALL);
+    size_t dropped = 0;
+    dropout_mask(mask, TALL * WIDE, 0.5, 1);
+    memcpy(other, mask, TALL * WIDE * sizeof *mask);
+    for (size_t row = 0; row < TALL; row++) {
+        rows[row] = 1;
+    }
+    dropout_mask_rows(rows, TALL, 1, 0.2, 2);
+    dropout_mask_rows(mask, TALL, WIDE, 0.2, 2);
+    for (size_t row = 0; row < TALL; row++) {
+        assert_true(rows[row] == 0 || rows[row] == 1 / (1 - 0.2));
+        for (size_t i = 0; i < WIDE; i++) {
+            assert_true(mask[row * WIDE + i] == other[row * WIDE + i] * rows[row]);
+        }
+        dropped += rows[row] == 0;
+    }
+    assert_near((double)dropped, 0.2 * TALL, 5 * sqrt(TALL * 0.2 * 0.8));
+    memcpy(other, mask, TALL * WIDE * sizeof *mask);
+    dropout_mask_rows(mask, TALL, WIDE, 0, 3);
+    assert_memory_equal(mask, other, TALL * WIDE * sizeof *mask);
+    free(mask);
+    free(other);
+    free(rows);
+}
+
 static void test_dropout_apply(void **state)
 {
     (void)state;
@@ -416,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_softmax_of_large_scores),
         cmocka_unit_test(test_softmax_in_place_and_of_one),
         cmocka_unit_test(test_dropout_mask),
+        cmocka_unit_test(test_dropout_mask_of_rows),
         cmocka_unit_test(test_dropout_apply),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_cross_entropy_of_large_logits),

@@ -93,7 +93,9 @@ static void with_dropout_and_a_falling_rate(void **state)
     (void)state;
     check_every_stop(12, 3,
                      SETTINGS("dropout.embedding=0.3", "dropout.annotation=0.2", "dropout.readout=0.1",
-                              "training.label_smoothing=0.1", "training.halve_every=1"));
+                              "dropout.attention_input=0.1", "dropout.decoder_input=0.1", "dropout.recurrent=0.2",
+                              "dropout.source_word=0.1", "dropout.target_word=0.1", "training.label_smoothing=0.1",
+                              "training.halve_every=1"));
 }
 
 static void with_adadelta_and_batches_of_tokens(void **state)

@@ -63,12 +63,17 @@ static real *new_gradient(const nmt_model *model)
     return normal_reals(model->parameters.size, 0, 1);
 }
 
+static double all_dropout(const nmt_config *config)
+{
+    return config->dropout.embedding + config->dropout.annotation + config->dropout.readout +
+           config->dropout.attention_input + config->dropout.decoder_input + config->dropout.recurrent +
+           config->dropout.source_word + config->dropout.target_word;
+}
+
 static void check_gradient(nmt_model *model, const char *const *sentences, size_t count)
 {
     const nmt_config *config = model->config;
-    const bool plain = config->training.label_smoothing + config->training.coverage + config->dropout.embedding +
-                           config->dropout.annotation + config->dropout.readout ==
-                       0;
+    const bool plain = config->training.label_smoothing + config->training.coverage + all_dropout(config) == 0;
     whole w = {.model = model, .scratch = plain ? NULL : new_gradient(model)};
     real *gradient = new_gradient(model);
     support_batch(&w.pairs, sentences, count);
@@ -86,6 +91,10 @@ static void check_gradient(nmt_model *model, const char *const *sentences, size_
 /* ---- gradients -------------------------------------------------------------------------------------------------- */
 
 #define SMOOTHED "}, \"training\": {\"label_smoothing\": 0.1"
+
+#define EVERY_DROPOUT                                                                                                  \
+    "}, \"dropout\": {\"embedding\": 0.2, \"annotation\": 0.1, \"readout\": 0.2, \"attention_input\": 0.3, "           \
+    "\"decoder_input\": 0.3, \"recurrent\": 0.4, \"source_word\": 0.1, \"target_word\": 0.2}"
 
 /* What follows "attention_size", up to the last brace. */
 static const char *const choices[] = {
@@ -113,6 +122,13 @@ static const char *const choices[] = {
     "}, \"dropout\": {\"embedding\": 0.3}",
     "}, \"dropout\": {\"annotation\": 0.3}",
     "}, \"dropout\": {\"readout\": 0.3}",
+    "}, \"dropout\": {\"attention_input\": 0.3}",
+    "}, \"dropout\": {\"decoder_input\": 0.3}",
+    "}, \"dropout\": {\"recurrent\": 0.3}",
+    "}, \"dropout\": {\"source_word\": 0.3, \"target_word\": 0.4}",
+    ", \"readout_state\": \"previous\", \"gru\": \"reset_before\"" SMOOTHED EVERY_DROPOUT,
+    ", \"order\": \"luong\", \"attention_extent\": \"local_p\", \"attention_window\": 2" EVERY_DROPOUT,
+    ", \"order\": \"luong\", \"input_feeding\": false, \"attention_size\": 6, \"attention_heads\": 2" EVERY_DROPOUT,
     ", \"attention_score\": \"dot\", \"decoder_hidden\": 8}",
     ", \"attention_score\": \"general\"}",
     ", \"attention_score\": \"concat\"}",
@@ -175,8 +191,7 @@ static void test_evaluation_is_plain(void **state)
 {
     (void)state;
     nmt_model *plain = new_plain_model();
-    nmt_model *trained =
-        new_model(SMOOTHED "}, \"dropout\": {\"embedding\": 0.3, \"annotation\": 0.2, \"readout\": 0.4}");
+    nmt_model *trained = new_model(SMOOTHED EVERY_DROPOUT);
     real *gradient = new_gradient(plain);
     batch pairs = {0};
     support_batch(&pairs, lines, SENTENCES);
@@ -192,10 +207,11 @@ static void test_evaluation_is_plain(void **state)
     nmt_model_free(trained);
 }
 
-static void test_dropout_follows_seed_and_update(void **state)
+static void check_dropout(const char *key)
 {
-    (void)state;
-    nmt_model *model = new_model("}, \"dropout\": {\"embedding\": 0.3}");
+    char choice[64];
+    snprintf(choice, sizeof choice, "}, \"dropout\": {\"%s\": 0.4}", key);
+    nmt_model *model = new_model(choice);
     real *gradient = new_gradient(model);
     batch pairs = {0};
     batch_loss first, again, next, other_seed;
@@ -211,6 +227,16 @@ static void test_dropout_follows_seed_and_update(void **state)
     free(gradient);
     batch_free(&pairs);
     nmt_model_free(model);
+}
+
+static void test_dropout_follows_seed_and_update(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"embedding",     "annotation", "readout",     "attention_input",
+                                        "decoder_input", "recurrent",  "source_word", "target_word"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        check_dropout(kinds[i]);
+    }
 }
 
 /* ---- the two paths ---------------------------------------------------------------------------------------------- */

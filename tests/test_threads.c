@@ -17,7 +17,8 @@ enum { SENTENCES = 24, LENGTH_MAX = 20, WORDS = 700, THREADS = 3 };
 static const char *const configurations[] = {
     "{\"model\": {\"source_embedding\": 40, \"target_embedding\": 48, \"encoder_hidden\": 72, \"decoder_hidden\": 80, "
     "\"attention_size\": 56, \"gru\": \"reset_before\", \"readout\": \"maxout\", \"readout_size\": 44}, "
-    "\"dropout\": {\"embedding\": 0.2, \"annotation\": 0.2, \"readout\": 0.2}}",
+    "\"dropout\": {\"embedding\": 0.2, \"annotation\": 0.2, \"readout\": 0.2, \"attention_input\": 0.2, "
+    "\"decoder_input\": 0.2, \"recurrent\": 0.2, \"source_word\": 0.1, \"target_word\": 0.1}}",
     "{\"model\": {\"source_embedding\": 40, \"target_embedding\": 48, \"encoder_hidden\": 72, \"decoder_hidden\": 80, "
     "\"attention_size\": 56, \"readout\": \"tanh\", \"readout_size\": 44, \"initial_state\": \"mean\"}}",
 };

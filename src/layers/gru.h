@@ -14,8 +14,11 @@
 #ifndef LAYERS_GRU_H
 #define LAYERS_GRU_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "core/arena.h"
 #include "core/real.h"
 #include "layers/parameters.h"
 
@@ -25,14 +28,22 @@ typedef struct gru {
     size_t input, hidden; /* I, H */
     gru_reset reset;
     size_t weight_ih, weight_hh, bias_ih, bias_hh; /* offsets: [3H,I] [3H,H] [3H] [3H] */
+    double dropout; /* of h as the recurrent matrices read it, in training; what z keeps is whole */
 } gru;
 
-/* What the steps leave behind for backward, row by row; N rows. */
+/*
+ * What the steps leave behind for backward, row by row; N rows. Recurrent dropout (Gal and Ghahramani 2016) has one
+ * mask a sequence for all its steps; rows of a step are sequences from the first on, so row i of every step has row i
+ * of it.
+ */
 typedef struct gru_trace {
     real *gates;     /* [N,3H] in: the input's part; after the step: r, z, n */
     real *recurrent; /* [N,H] reset_after: W_hn h + b_hn; reset_before: r o h */
     real *previous;  /* [N,H] h before the step, with stride previous_stride */
     size_t previous_stride;
+    real *mask;   /* [B,H] of recurrent dropout, or NULL */
+    real *masked; /* [N,H] with a mask: h before the step as the recurrent matrices read it */
+    uint64_t key; /* of the mask, set between layout and gru_draw_mask */
 } gru_trace;
 
 /* Gradients of the gates before their activation; for reset_before both are the same array. */
@@ -43,17 +54,27 @@ typedef struct gru_gradient {
 
 void gru_declare(gru *layer, parameter_table *table, const char *prefix, size_t input, size_t hidden, gru_reset reset);
 
+/* Lays out the trace of N rows, of which at most B at a time, without `previous`; with gradient, what training needs.
+ */
+void gru_layout(const gru *layer, gru_trace *trace, arena *space, size_t rows, size_t width, bool with_gradient);
+
+void gru_layout_gradient(const gru *layer, gru_gradient *gradient, arena *space, size_t rows);
+
+/* Draws the mask of `sequences` sequences, where there is one. */
+void gru_draw_mask(const gru *layer, const gru_trace *trace, size_t sequences);
+
 /* One step for `rows` rows of the trace from row `first` on. `h`[rows, stride] gets the new state; `scratch` holds
  * [rows,3H]. */
-void gru_step_forward(const gru *layer, const real *theta, real *h, size_t stride, const gru_trace *trace,
-                      size_t first, size_t rows, real *scratch);
+void gru_step_forward(const gru *layer, const real *theta, real *h, size_t stride, const gru_trace *trace, size_t first,
+                      size_t rows, real *scratch);
 
 /* dh[rows,H] is the gradient at the new state and becomes the gradient at the state before. The gates' gradients are
- * overwritten from row `first` on; `scratch` holds [rows,H]. */
+ * overwritten from row `first` on; `scratch` holds [rows,2H]. */
 void gru_step_backward(const gru *layer, const real *theta, real *dh, const gru_trace *trace,
                        const gru_gradient *gradient, size_t first, size_t rows, real *scratch);
 
-/* Adds the gradients of weight_hh and both biases over all `rows` rows; weight_ih is the caller's, who has the input. */
+/* Adds the gradients of weight_hh and both biases over all `rows` rows; weight_ih is the caller's, who has the input.
+ */
 void gru_backward_weights(const gru *layer, real *dtheta, const gru_trace *trace, const gru_gradient *gradient,
                           size_t rows);
 

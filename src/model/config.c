@@ -178,6 +178,19 @@ static const config_key keys[] = {
     NUMBER(dropout.embedding, 0, KEY_BELOW_MAXIMUM, 0, 1, "Share of the embeddings' numbers dropped, on both sides."),
     NUMBER(dropout.annotation, 0, KEY_BELOW_MAXIMUM, 0, 1, "Share of the encoder's output dropped."),
     NUMBER(dropout.readout, 0, KEY_BELOW_MAXIMUM, 0, 1, "Share dropped of what the readout's output matrix reads."),
+    NUMBER(dropout.attention_input, 0, KEY_BELOW_MAXIMUM, 0, 1,
+           "Share dropped of the decoder's state as attention is asked with it; what the cell keeps and the readout "
+           "sees is whole. Attention's other input, the annotations, has dropout.annotation."),
+    NUMBER(dropout.decoder_input, 0, KEY_BELOW_MAXIMUM, 0, 1,
+           "Share dropped of what the decoder's cell is fed at a step: the previous word's embedding, the context or "
+           "the attentional state. The readout sees them whole."),
+    NUMBER(dropout.recurrent, 0, KEY_BELOW_MAXIMUM, 0, 1,
+           "Share dropped of the previous state as the recurrent matrices of encoder and decoder read it, one mask a "
+           "sequence for all its steps (Gal and Ghahramani 2016); what the update gate keeps is whole."),
+    NUMBER(dropout.source_word, 0, KEY_BELOW_MAXIMUM, 0, 1,
+           "Share of the source's tokens whose whole embedding becomes zero; the others are scaled up."),
+    NUMBER(dropout.target_word, 0, KEY_BELOW_MAXIMUM, 0, 1,
+           "The same of the target's tokens as the decoder is fed with them; <s> is one of them."),
 
     INTEGER(training.epochs, 10, 1, COUNT_LARGEST, "Passes over the training text."),
     INTEGER(training.max_updates, 0, 0, COUNT_LARGEST,

@@ -62,6 +62,10 @@ struct nmt_config {
         double embedding;  /* of both sides */
         double annotation; /* of the encoder's output */
         double readout;    /* of what the output matrix reads */
+        double attention_input; /* of the state that asks */
+        double decoder_input;   /* of what the decoder's cell is fed */
+        double recurrent;       /* of both sides' states as their recurrent matrices read them */
+        double source_word, target_word; /* of whole words */
     } dropout;
     struct {
         weight_init weights;

@@ -30,6 +30,7 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
     attention_declare(&layer->attention, table, &attend);
     layer->fed = o->order->fed(o);
     gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + layer->fed, o->hidden, o->reset);
+    layer->cell.dropout = o->dropout_recurrent;
     o->order->declare(layer, table);
     readout_declare(&layer->readout, table, o->readout, o->order->features(o), o->readout_units, o->vocabulary,
                     o->tied ? layer->embedding : READOUT_UNTIED);
@@ -39,40 +40,27 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
 /* ---- workspace ------------------------------------------------------------------------------------------------------
  */
 
-columns columns_of(real *data, size_t offset, size_t stride)
-{
-    return (columns){data != NULL ? data + offset : NULL, stride};
-}
-
-columns columns_own(arena *space, size_t rows, size_t width)
-{
-    return columns_of(arena_reals(space, rows * width), 0, width);
-}
-
-real *columns_row(const columns *matrix, size_t row)
-{
-    return matrix->data + row * matrix->stride;
-}
-
-void columns_clear(const columns *matrix, size_t rows, size_t width)
-{
-    for (size_t row = 0; row < rows; row++) {
-        memset(columns_row(matrix, row), 0, width * sizeof *matrix->data);
-    }
-}
-
 static void layout_gradient(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source,
                             size_t rows, size_t width)
 {
     const decoder_options *o = &layer->options;
     const size_t D = o->hidden;
-    work->gradient.input = arena_reals(space, rows * 3 * D);
-    work->gradient.recurrent = layer->cell.reset == GRU_AFTER ? arena_reals(space, rows * 3 * D) : work->gradient.input;
-    work->embedding_mask = o->dropout_embedding > 0 ? arena_reals(space, rows * o->embedding_size) : NULL;
+    gru_layout_gradient(&layer->cell, &work->gradient, space, rows);
+    work->embedding_mask =
+        o->dropout_embedding > 0 || o->dropout_word > 0 ? arena_reals(space, rows * o->embedding_size) : NULL;
     work->carry = arena_reals(space, width * D);
     work->dinitial = arena_reals(space, width * D);
     work->dsummary = arena_reals(space, source->count * o->annotation);
     o->order->layout_gradient(layer, work, space, rows);
+}
+
+static void layout_dropped(const decoder *layer, decoder_workspace *work, arena *space, size_t rows, bool training)
+{
+    const decoder_options *o = &layer->options;
+    const double input = training ? o->dropout_input : 0;
+    dropped_layout(&work->asked, space, &work->asking, rows, o->hidden, training ? o->dropout_attention_input : 0);
+    dropped_layout(&work->cell_embedded, space, &work->embedded, rows, o->embedding_size, input);
+    dropped_layout(&work->cell_fed, space, &work->fed, rows, layer->fed, input);
 }
 
 void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source, size_t rows,
@@ -81,11 +69,11 @@ void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space,
     const size_t D = layer->options.hidden, C = layer->options.annotation;
     *work = (decoder_workspace){.initial = arena_reals(space, source->count * D),
                                 .summary = arena_reals(space, source->count * C),
-                                .trace.gates = arena_reals(space, rows * 3 * D),
-                                .trace.recurrent = arena_reals(space, rows * D),
                                 .scratch = arena_reals(space, width * 3 * D)};
+    gru_layout(&layer->cell, &work->trace, space, rows, width, with_gradient);
     attention_layout(&layer->attention, &work->attention, space, source, rows, width, with_gradient);
     layer->options.order->layout(layer, work, space, rows);
+    layout_dropped(layer, work, space, rows, with_gradient);
     readout_layout(&layer->readout, &work->readout, space, rows, with_gradient);
     if (with_gradient) {
         layout_gradient(layer, work, space, source, rows, width);
@@ -156,17 +144,28 @@ static void embed(const decoder *layer, const real *theta, decoder_workspace *wo
     embedding_forward(work->embedded.data, work->embedded.stride, theta + layer->embedding, id, rows, E);
     if (work->embedding_mask != NULL) {
         dropout_mask(work->embedding_mask, rows * E, layer->options.dropout_embedding, work->embedding_key);
+        dropout_mask_rows(work->embedding_mask, rows, E, layer->options.dropout_word, work->word_key);
         dropout_apply(work->embedded.data, work->embedded.stride, work->embedding_mask, rows, E);
     }
-    linear_forward(work->trace.gates, 3 * D, work->embedded.data, work->embedded.stride, theta + layer->cell.weight_ih,
-                   layer->cell.input, theta + layer->cell.bias_ih, rows, 3 * D, E);
+    dropped_forward(&work->cell_embedded, 0, rows);
+    linear_forward(work->trace.gates, 3 * D, work->cell_embedded.seen.data, work->cell_embedded.seen.stride,
+                   theta + layer->cell.weight_ih, layer->cell.input, theta + layer->cell.bias_ih, rows, 3 * D, E);
+}
+
+void decoder_ask(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+{
+    const columns *seen = &work->asked.seen;
+    dropped_forward(&work->asked, first, rows);
+    attention_ask(&layer->attention, theta, &work->attention, columns_row(seen, first), seen->stride, first, rows);
 }
 
 void decoder_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     if (layer->fed > 0) {
-        linear_forward_add(work->trace.gates + first * 3 * D, 3 * D, columns_row(&work->fed, first), work->fed.stride,
+        const columns *seen = &work->cell_fed.seen;
+        dropped_forward(&work->cell_fed, first, rows);
+        linear_forward_add(work->trace.gates + first * 3 * D, 3 * D, columns_row(seen, first), seen->stride,
                            theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
     }
     gru_step_forward(&layer->cell, theta, columns_row(&work->state, first), work->state.stride, &work->trace, first,
@@ -204,12 +203,22 @@ void decoder_continue(const decoder *layer, decoder_workspace *work, const seque
     }
 }
 
+/* The masks of a target's steps, where there are any. */
+static void draw_masks(const decoder *layer, const decoder_workspace *work, const sequences *target)
+{
+    dropped_draw(&work->asked, target->tokens);
+    dropped_draw(&work->cell_embedded, target->tokens);
+    dropped_draw(&work->cell_fed, target->tokens);
+    gru_draw_mask(&layer->cell, &work->trace, target->count);
+}
+
 void decoder_forward(const decoder *layer, const real *theta, decoder_workspace *work, const batch *pairs)
 {
     const sequences *target = &pairs->input;
     for (size_t row = 0; row < target->count; row++) {
         work->attention.sentence[row] = pairs->source.row[target->order[row]];
     }
+    draw_masks(layer, work, target);
     embed(layer, theta, work, target->id, target->tokens);
     layer->options.order->forward(layer, theta, work, target);
 }
@@ -258,9 +267,21 @@ void decoder_update_backward(const decoder *layer, const real *theta, decoder_wo
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     gru_step_backward(&layer->cell, theta, work->carry, &work->trace, &work->gradient, first, rows, work->scratch);
     if (dfed != NULL) {
-        linear_backward_input(dfed, stride, work->gradient.input + first * 3 * D, 3 * D,
+        const columns whole = columns_of(dfed, 0, stride);
+        const columns seen = dropped_backward_begin(&work->cell_fed, &whole, first, rows);
+        linear_backward_input(seen.data, seen.stride, work->gradient.input + first * 3 * D, 3 * D,
                               theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
+        dropped_backward_end(&work->cell_fed, &whole, first, rows);
     }
+}
+
+void decoder_ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *ds, size_t stride,
+                          size_t first, size_t rows)
+{
+    const columns whole = columns_of(ds, 0, stride);
+    const columns seen = dropped_backward_begin(&work->asked, &whole, first, rows);
+    attention_backward_ask(&layer->attention, theta, &work->attention, seen.data, seen.stride, first, rows);
+    dropped_backward_end(&work->asked, &whole, first, rows);
 }
 
 /* The cell's weights and the embedding, over all rows at once. */
@@ -270,15 +291,16 @@ static void cell_weights(const decoder *layer, const real *theta, real *dtheta, 
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     const size_t N = target->tokens, I = layer->cell.input;
     const real *dgates = work->gradient.input;
-    const columns *dembedded = &work->dembedded;
+    const columns *dembedded = &work->dembedded, *embedded = &work->cell_embedded.seen, *fed = &work->cell_fed.seen;
     real *dW = dtheta + layer->cell.weight_ih;
     gru_backward_weights(&layer->cell, dtheta, &work->trace, &work->gradient, N);
-    linear_backward_weight(dW, I, dgates, 3 * D, work->embedded.data, work->embedded.stride, N, 3 * D, E);
+    linear_backward_weight(dW, I, dgates, 3 * D, embedded->data, embedded->stride, N, 3 * D, E);
     if (layer->fed > 0) {
-        linear_backward_weight(dW + E, I, dgates, 3 * D, work->fed.data, work->fed.stride, N, 3 * D, layer->fed);
+        linear_backward_weight(dW + E, I, dgates, 3 * D, fed->data, fed->stride, N, 3 * D, layer->fed);
     }
-    linear_backward_input(dembedded->data, dembedded->stride, dgates, 3 * D, theta + layer->cell.weight_ih, I, N, 3 * D,
-                          E);
+    const columns seen = dropped_backward_begin(&work->cell_embedded, dembedded, 0, N);
+    linear_backward_input(seen.data, seen.stride, dgates, 3 * D, theta + layer->cell.weight_ih, I, N, 3 * D, E);
+    dropped_backward_end(&work->cell_embedded, dembedded, 0, N);
     if (work->embedding_mask != NULL) {
         dropout_apply(dembedded->data, dembedded->stride, work->embedding_mask, N, E);
     }
@@ -318,8 +340,8 @@ void decoder_backward(const decoder *layer, const real *theta, real *dtheta, rea
                                   work->dcontext.stride, target);
     }
     if (paths & PATH_SCORE) {
-        attention_backward_scores(attend, theta, dtheta, dannotations, &work->attention, work->asking.data,
-                                  work->asking.stride);
+        attention_backward_scores(attend, theta, dtheta, dannotations, &work->attention, work->asked.seen.data,
+                                  work->asked.seen.stride);
     }
     cell_weights(layer, theta, dtheta, work, target);
     initial_backward(layer, theta, dtheta, dannotations, work, target->count);

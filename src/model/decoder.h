@@ -23,6 +23,7 @@
 #include "core/real.h"
 #include "data/batch.h"
 #include "layers/attention.h"
+#include "layers/columns.h"
 #include "layers/gru.h"
 #include "layers/parameters.h"
 #include "layers/readout.h"
@@ -40,11 +41,14 @@ typedef struct decoder_options {
     attention_options attention; /* without its state and annotation, which are D and C */
     readout_kind readout;
     size_t readout_units;
-    bool readout_embedding;                    /* Bahdanau: E y among the features */
-    bool readout_previous_state;               /* Bahdanau: s_{t-1} among the features instead of s_t */
-    bool input_feeding;                        /* Luong: s~_{t-1} is fed */
-    bool tied;                                 /* E serves as the readout's output matrix as well */
-    double dropout_embedding, dropout_readout; /* rates, in training */
+    bool readout_embedding;                  /* Bahdanau: E y among the features */
+    bool readout_previous_state;             /* Bahdanau: s_{t-1} among the features instead of s_t */
+    bool input_feeding;                      /* Luong: s~_{t-1} is fed */
+    bool tied;                               /* E serves as the readout's output matrix as well */
+    double dropout_embedding, dropout_word;  /* rates, in training: of E y, its numbers and whole words */
+    double dropout_attention_input;          /* of the state that asks */
+    double dropout_input, dropout_recurrent; /* of what the cell is fed, of its own state */
+    double dropout_readout;
 } decoder_options;
 
 typedef struct decoder {
@@ -67,12 +71,6 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
  */
 typedef enum attention_paths { PATH_NONE = 0, PATH_VALUE = 1, PATH_SCORE = 2, PATH_BOTH = 3 } attention_paths;
 
-/* A column range of a matrix: row i starts at data + i * stride. */
-typedef struct columns {
-    real *data;
-    size_t stride;
-} columns;
-
 /* Arrays for N rows of which at most B at a time, over B sentences with M source tokens. */
 typedef struct decoder_workspace {
     attention_workspace attention;
@@ -83,14 +81,16 @@ typedef struct decoder_workspace {
     columns asking;                   /* [N,D] the states that attention is asked with */
     columns fed;                      /* [N, fed] the cell's input behind E y */
     bool feeds_features;              /* what is fed are the features of the step before */
+    dropped asked;                    /* `asking` as attention sees it */
+    dropped cell_embedded, cell_fed;  /* `embedded` and `fed` as the cell sees them */
     real *initial;                    /* [B,D] s_0, in packed order of the source */
     real *summary;                    /* [B,C] mean of the annotations, where s_0 comes from it */
     gru_trace trace;                  /* [N, ...]; trace.previous is s_{t-1} */
     real *scratch;                    /* [B,3D] */
     readout_workspace readout;
 
-    real *embedding_mask;   /* [N,E] of dropout, or NULL */
-    uint64_t embedding_key; /* of the mask, set between layout and forward */
+    real *embedding_mask;             /* [N,E] of dropout, or NULL */
+    uint64_t embedding_key, word_key; /* of the mask, set between layout and forward */
 
     gru_gradient gradient;               /* [N,3D] each */
     real *dfeatures;                     /* [N,F] */

@@ -52,8 +52,7 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
 
 static void step(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
 {
-    attention_ask(&layer->attention, theta, &work->attention, columns_row(&work->asking, first), work->asking.stride,
-                  first, rows);
+    decoder_ask(layer, theta, work, first, rows);
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
                    t, first, rows);
     decoder_update(layer, theta, work, first, rows);
@@ -79,7 +78,7 @@ static void step_backward(const decoder *layer, const real *theta, decoder_works
     }
     decoder_update_backward(layer, theta, work, dcontext, work->dcontext.stride, first, rows);
     attention_backward_read(&layer->attention, theta, &work->attention, dcontext, work->dcontext.stride, first, rows);
-    attention_backward_ask(&layer->attention, theta, &work->attention, work->carry, D, first, rows);
+    decoder_ask_backward(layer, theta, work, work->carry, D, first, rows);
     if (previous) {
         decoder_carry(layer, work, dstate, work->dstate.stride, rows);
     }

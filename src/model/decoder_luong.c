@@ -56,12 +56,6 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
     work->dcombination = arena_reals(space, rows * D);
 }
 
-static void ask(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
-{
-    attention_ask(&layer->attention, theta, &work->attention, columns_row(&work->asking, first), work->asking.stride,
-                  first, rows);
-}
-
 static void read(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
 {
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
@@ -93,7 +87,7 @@ static void combine_backward(const decoder *layer, const real *theta, decoder_wo
 static void step(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
 {
     decoder_update(layer, theta, work, first, rows);
-    ask(layer, theta, work, first, rows);
+    decoder_ask(layer, theta, work, first, rows);
     read(layer, theta, work, t, first, rows);
     combine(layer, theta, work, first, rows);
 }
@@ -110,7 +104,7 @@ static void forward(const decoder *layer, const real *theta, decoder_workspace *
         }
     }
     if (!feeding) {
-        ask(layer, theta, work, 0, target->tokens);
+        decoder_ask(layer, theta, work, 0, target->tokens);
         for (size_t t = 0; t < target->steps; t++) {
             read(layer, theta, work, t, target->offset[t], target->active[t]);
         }
@@ -126,8 +120,7 @@ static void read_backward(const decoder *layer, const real *theta, decoder_works
 
 static void ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
 {
-    attention_backward_ask(&layer->attention, theta, &work->attention, columns_row(&work->dstate, first),
-                           work->dstate.stride, first, rows);
+    decoder_ask_backward(layer, theta, work, columns_row(&work->dstate, first), work->dstate.stride, first, rows);
 }
 
 /* Step t's part of the recurrence. What was fed to its rows are the first rows of the step before. */

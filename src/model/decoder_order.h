@@ -25,15 +25,14 @@ struct decoder_order {
                      const sequences *target);
 };
 
-/* Columns from `offset` on of a matrix [rows, stride]; and a matrix of their own. */
-columns columns_of(real *data, size_t offset, size_t stride);
-columns columns_own(arena *space, size_t rows, size_t width);
-/* Row `row` and what follows it. */
-real *columns_row(const columns *matrix, size_t row);
-void columns_clear(const columns *matrix, size_t rows, size_t width);
-
 /* Sets s_{t-1}, and what is fed of the step before, of the rows of step t. */
 void decoder_continue(const decoder *layer, decoder_workspace *work, const sequences *target, size_t t);
+
+/* Asks attention for rows first .. first+rows-1; and from its queries back to the states that asked, ds[rows, stride],
+ * adding. */
+void decoder_ask(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows);
+void decoder_ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *ds, size_t stride,
+                          size_t first, size_t rows);
 
 /* s_t of rows first .. first+rows-1, from their gates' embedded part, what is fed, and s_{t-1}. */
 void decoder_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows);

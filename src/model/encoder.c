@@ -27,23 +27,21 @@ void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space,
                                 .start = arena_take(space, B, sizeof(uint32_t))};
     for (int d = 0; d < DIRECTIONS; d++) {
         encoder_direction_workspace *one = &work->direction[d];
-        one->trace = (gru_trace){.gates = arena_reals(space, N * 3 * H),
-                                 .recurrent = arena_reals(space, N * H),
-                                 .previous = arena_reals(space, N * H),
-                                 .previous_stride = H};
+        gru_layout(&layer->direction[d], &one->trace, space, N, B, with_gradient);
+        one->trace.previous = arena_reals(space, N * H);
+        one->trace.previous_stride = H;
         one->state = arena_reals(space, N * H);
         one->scratch = arena_reals(space, B * 3 * H);
         if (with_gradient) {
-            one->gradient.input = arena_reals(space, N * 3 * H);
-            one->gradient.recurrent = layer->direction[d].reset == GRU_AFTER ? arena_reals(space, N * 3 * H)
-                                                                             : one->gradient.input;
+            gru_layout_gradient(&layer->direction[d], &one->gradient, space, N);
             one->carry = arena_reals(space, B * H);
         }
     }
     if (with_gradient) {
         work->dannotations = arena_reals(space, N * 2 * H);
         work->dembedded = arena_reals(space, N * E);
-        work->embedding_mask = layer->dropout_embedding > 0 ? arena_reals(space, N * E) : NULL;
+        work->embedding_mask =
+            layer->dropout_embedding > 0 || layer->dropout_word > 0 ? arena_reals(space, N * E) : NULL;
         work->annotation_mask = layer->dropout_annotation > 0 ? arena_reals(space, N * 2 * H) : NULL;
     }
 }
@@ -121,10 +119,12 @@ void encoder_forward(const encoder *layer, const real *theta, encoder_workspace 
     embedding_forward(work->embedded, E, theta + layer->embedding, source->id, N, E);
     if (work->embedding_mask != NULL) {
         dropout_mask(work->embedding_mask, N * E, layer->dropout_embedding, work->embedding_key);
+        dropout_mask_rows(work->embedding_mask, N, E, layer->dropout_word, work->word_key);
         dropout_apply(work->embedded, E, work->embedding_mask, N, E);
     }
     for (int d = 0; d < DIRECTIONS; d++) {
         const gru *cell = &layer->direction[d];
+        gru_draw_mask(cell, &work->direction[d].trace, source->count);
         linear_forward(work->direction[d].trace.gates, 3 * H, work->embedded, E, theta + cell->weight_ih, E,
                        theta + cell->bias_ih, N, 3 * H, E);
     }

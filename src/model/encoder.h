@@ -23,7 +23,7 @@ typedef struct encoder {
     size_t embedding_size, hidden, vocabulary; /* E, H, V */
     size_t embedding;                          /* offset: [V,E] */
     gru direction[DIRECTIONS];
-    double dropout_embedding, dropout_annotation; /* rates, in training */
+    double dropout_embedding, dropout_word, dropout_annotation; /* rates, in training */
 } encoder;
 
 void encoder_declare(encoder *layer, parameter_table *table, size_t vocabulary, size_t embedding_size, size_t hidden,
@@ -41,12 +41,12 @@ typedef struct encoder_direction_workspace {
 typedef struct encoder_workspace {
     real *embedded; /* [N,E] packed */
     encoder_direction_workspace direction[DIRECTIONS];
-    real *annotations;   /* [N,2H] sentence behind sentence */
-    uint32_t *start;     /* [B] first row of each sentence there */
-    real *embedding_mask, *annotation_mask; /* [N,E] [N,2H] of dropout, or NULL */
-    uint64_t embedding_key, annotation_key; /* of the masks, set between layout and forward */
-    real *dannotations;  /* [N,2H] */
-    real *dembedded;     /* [N,E] */
+    real *annotations;                                /* [N,2H] sentence behind sentence */
+    uint32_t *start;                                  /* [B] first row of each sentence there */
+    real *embedding_mask, *annotation_mask;           /* [N,E] [N,2H] of dropout, or NULL */
+    uint64_t embedding_key, word_key, annotation_key; /* of the masks, set between layout and forward */
+    real *dannotations;                               /* [N,2H] */
+    real *dembedded;                                  /* [N,E] */
 } encoder_workspace;
 
 void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space, const sequences *source,

@@ -47,6 +47,10 @@ static decoder_options decoder_options_from(const nmt_config *config, size_t tar
                              .input_feeding = config->model.input_feeding,
                              .tied = config->model.tied_embeddings,
                              .dropout_embedding = config->dropout.embedding,
+                             .dropout_word = config->dropout.target_word,
+                             .dropout_attention_input = config->dropout.attention_input,
+                             .dropout_input = config->dropout.decoder_input,
+                             .dropout_recurrent = config->dropout.recurrent,
                              .dropout_readout = config->dropout.readout};
 }
 
@@ -58,6 +62,9 @@ nmt_status seq2seq_create(nmt_model *model, nmt_error *error)
     encoder_declare(&net->encoder, &model->parameters, vocabulary_size(model->source_words),
                     model->config->model.source_embedding, model->config->model.encoder_hidden, options.reset);
     net->encoder.dropout_embedding = model->config->dropout.embedding;
+    net->encoder.dropout_word = model->config->dropout.source_word;
+    net->encoder.direction[FORWARD].dropout = model->config->dropout.recurrent;
+    net->encoder.direction[BACKWARD].dropout = model->config->dropout.recurrent;
     net->encoder.dropout_annotation = model->config->dropout.annotation;
     decoder_declare(&net->decoder, &model->parameters, &options);
     model->interface = &seq2seq_interface;
@@ -113,6 +120,14 @@ static void draw_dropout_keys(seq2seq_workspace *work, uint64_t seed, uint64_t u
     work->encoder.annotation_key = rng_next(&generator);
     work->decoder.embedding_key = rng_next(&generator);
     work->decoder.readout.key = rng_next(&generator);
+    work->encoder.word_key = rng_next(&generator);
+    work->decoder.word_key = rng_next(&generator);
+    work->decoder.asked.key = rng_next(&generator);
+    work->decoder.cell_embedded.key = rng_next(&generator);
+    work->decoder.cell_fed.key = rng_next(&generator);
+    work->encoder.direction[FORWARD].trace.key = rng_next(&generator);
+    work->encoder.direction[BACKWARD].trace.key = rng_next(&generator);
+    work->decoder.trace.key = rng_next(&generator);
 }
 
 static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, const batch *pairs)

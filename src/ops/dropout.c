@@ -30,9 +30,14 @@ static void fill_chunks(void *context, size_t begin, size_t end)
     }
 }
 
+static uint64_t threshold_of(double rate)
+{
+    return (uint64_t)(rate * 0x1.0p32);
+}
+
 void dropout_mask(real *mask, size_t count, double rate, uint64_t key)
 {
-    mask_pass pass = {mask, count, key, (uint64_t)(rate * 0x1.0p32), (real)(1 / (1 - rate))};
+    mask_pass pass = {mask, count, key, threshold_of(rate), (real)(1 / (1 - rate))};
     parallel_for((count + CHUNK - 1) / CHUNK, 1, fill_chunks, &pass);
 }
 
@@ -48,5 +53,17 @@ void dropout_apply(real *y, size_t stride, const real *mask, size_t rows, size_t
 {
     for (size_t row = 0; row < rows; row++) {
         multiply(y + row * stride, mask + row * width, width);
+    }
+}
+
+void dropout_mask_rows(real *mask, size_t rows, size_t width, double rate, uint64_t key)
+{
+    rng generator = rng_stream(key, "dropout", 0);
+    const real kept = (real)(1 / (1 - rate));
+    for (size_t row = 0; row < rows; row++) {
+        const real factor = rng_next(&generator) >> 32 < threshold_of(rate) ? 0 : kept;
+        for (size_t i = 0; i < width; i++) {
+            mask[row * width + i] *= factor;
+        }
     }
 }
