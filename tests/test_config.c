@@ -103,7 +103,14 @@ static void defaults_are_as_documented(void **state)
     assert_int_equal(config->training.loss_normalization, LOSS_PER_TOKEN);
     assert_int_equal(config->training.optimizer, OPTIMIZER_ADAM);
     assert_true(config->training.learning_rate == 0.001);
+    assert_int_equal(config->training.schedule, SCHEDULE_HALVING);
+    assert_int_equal(config->training.warmup, 0);
     assert_int_equal(config->training.halve_every, 0);
+    assert_int_equal(config->training.halve_from, 0);
+    assert_true(config->training.plateau_factor == 0.5 && config->training.final_rate == 0);
+    assert_int_equal(config->training.plateau_patience, 1);
+    assert_int_equal(config->training.accumulate, 1);
+    assert_true(config->training.weight_decay == 0 && config->training.average_decay == 0);
     assert_true(config->training.beta1 == 0.9 && config->training.beta2 == 0.999 && config->training.epsilon == 1e-8);
     assert_true(config->training.rho == 0.95 && config->training.adadelta_epsilon == 1e-6);
     assert_true(config->training.momentum == 0 && config->training.clip_norm == 5);
@@ -119,6 +126,7 @@ static void defaults_are_as_documented(void **state)
     assert_int_equal(config->validation.patience, 0);
     assert_int_equal(config->validation.batch_size, 64);
     assert_string_equal(config->output.directory, "runs/model");
+    assert_int_equal(config->output.average_best, 0);
     nmt_config_free(config);
 }
 
@@ -241,6 +249,16 @@ static void requirements_between_keys_are_checked(void **state)
          "c.json: data.validation_source: expected a path, because validation.bleu is true, found null"},
         {"{" FILES ", \"validation\": {\"patience\": 2}}",
          "c.json: data.validation_source: expected a path, because validation.patience is over 0, found null"},
+        {"{" FILES ", \"training\": {\"schedule\": \"plateau\"}}",
+         "c.json: data.validation_source: expected a path, because training.schedule is \"plateau\", found null"},
+        {"{" FILES ", \"output\": {\"average_best\": 3}}",
+         "c.json: data.validation_source: expected a path, because output.average_best is over 0, found null"},
+        {"{" FILES ", \"training\": {\"schedule\": \"linear\", \"halve_every\": 2}}",
+         "c.json: training.halve_every: expected 0, because training.schedule is not \"halving\", found 2"},
+        {"{" FILES ", \"training\": {\"halve_from\": 4}}",
+         "c.json: training.halve_from: expected 0, because training.halve_every is 0, found 4"},
+        {"{" FILES ", \"training\": {\"schedule\": \"inverse_sqrt\"}}",
+         "c.json: training.warmup: expected at least 1, because training.schedule is \"inverse_sqrt\", found 0"},
         {"{" FILES ", \"vocabulary\": {\"target_size\": 3}}",
          "c.json: vocabulary.target_size: expected 0 or at least 4 (three special entries and a word), found 3"},
         {"{" FILES ", \"vocabulary\": {\"source_size\": 1}}",
@@ -349,8 +367,9 @@ static void a_missing_file_is_named(void **state)
 static json *another_value(const char *section, const json *value)
 {
     const char *key = json_key(value);
-    const bool share =
-        strcmp(section, "dropout") == 0 || strcmp(key, "momentum") == 0 || strcmp(key, "label_smoothing") == 0;
+    const bool share = strcmp(section, "dropout") == 0 || strcmp(key, "momentum") == 0 ||
+                       strcmp(key, "label_smoothing") == 0 || strcmp(key, "final_rate") == 0 ||
+                       strcmp(key, "average_decay") == 0;
     const double number = json_type_of(value) == JSON_NUMBER ? json_number(value) : 0;
     switch (json_type_of(value)) {
     case JSON_BOOLEAN:

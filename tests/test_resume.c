@@ -118,6 +118,58 @@ static void with_momentum_and_without_validation(void **state)
                               "data.validation_source=null", "data.validation_target=null"));
 }
 
+static void with_warm_up_accumulation_and_decay(void **state)
+{
+    (void)state;
+    check_every_stop(6, 3,
+                     SETTINGS("training.schedule=linear", "training.warmup=3", "training.accumulate=2",
+                              "training.weight_decay=0.1", "dropout.embedding=0.3"));
+}
+
+/* Nothing is ever better: the rate falls at each validation but the first. */
+static void with_plateaus(void **state)
+{
+    (void)state;
+    char setting[600];
+    snprintf(setting, sizeof setting, "data.validation_target=%s", support_write("unknown", "u u\nu\nu u u\n"));
+    check_every_stop(12, 6, SETTINGS(setting, "training.schedule=plateau", "validation.every=2"));
+    check_every_stop(
+        12, 6, SETTINGS(setting, "training.schedule=plateau", "validation.every=2", "training.plateau_patience=2"));
+}
+
+static void with_averages(void **state)
+{
+    (void)state;
+    check_every_stop(12, 3, SETTINGS("training.average_decay=0.9"));
+    check_every_stop(12, 7, SETTINGS("output.average_best=3", "validation.every=2"));
+    check_every_stop(12, 7,
+                     SETTINGS("output.average_best=2", "validation.every=2", "training.average_decay=0.5",
+                              "validation.bleu=true", "validation.metric=bleu"));
+}
+
+/* A run that ended with an average goes on as if it had not: the ninth validation enters the average, which is no
+ * longer better than the best model, the sixth. */
+static void more_epochs_may_follow_an_average(void **state)
+{
+    (void)state;
+    training_run run;
+    static const char average[] = "output.average_best=2", rate[] = "training.learning_rate=0.1";
+    const char *const *settings = SETTINGS(average, rate, "training.seed=3", "training.epochs=9");
+    train_anew(&run, settings);
+    assert_contains(run.log, "no better than the best");
+    end_run(&run);
+    outcome whole = read_outcome();
+    assert_int_equal(whole.events, 10);
+    train_anew(&run, SETTINGS(average, rate, "training.seed=3", "training.epochs=8"));
+    assert_contains(run.log, "which is kept");
+    end_run(&run);
+    go_on(settings);
+    assert_same_outcome(&whole, 32);
+    go_on(settings);
+    assert_same_outcome(&whole, 36);
+    free_outcome(&whole);
+}
+
 /* Words that training never sees become less likely with every epoch. */
 static void with_an_end_by_patience(void **state)
 {
@@ -283,6 +335,18 @@ static void another_configuration_is_refused_by_its_keys(void **state)
     end_run(&other);
 }
 
+/* Where the rate follows from the length of the run. */
+static void another_length_is_refused_to_the_linear_schedule(void **state)
+{
+    (void)state;
+    training_run run;
+    train_anew(&run, SETTINGS("training.schedule=linear"));
+    end_run(&run);
+    check_refusal(NMT_INVALID, SETTINGS("training.schedule=linear", "training.epochs=4", "training.max_updates=9"),
+                  SETTINGS("training.epochs (was 3, is 4)", "training.max_updates (was 0, is 9)"));
+    go_on(SETTINGS("training.schedule=linear", "training.threads=2"));
+}
+
 /* Such keys change what the state holds. */
 static void another_model_or_optimizer_is_refused_by_its_keys(void **state)
 {
@@ -378,6 +442,11 @@ int main(void)
         cmocka_unit_test_teardown(with_dropout_and_a_falling_rate, remove_run_after),
         cmocka_unit_test_teardown(with_adadelta_and_batches_of_tokens, remove_run_after),
         cmocka_unit_test_teardown(with_momentum_and_without_validation, remove_run_after),
+        cmocka_unit_test_teardown(with_warm_up_accumulation_and_decay, remove_run_after),
+        cmocka_unit_test_teardown(with_plateaus, remove_run_after),
+        cmocka_unit_test_teardown(with_averages, remove_run_after),
+        cmocka_unit_test_teardown(more_epochs_may_follow_an_average, remove_run_after),
+        cmocka_unit_test_teardown(another_length_is_refused_to_the_linear_schedule, remove_run_after),
         cmocka_unit_test_teardown(with_an_end_by_patience, remove_run_after),
         cmocka_unit_test_teardown(stopped_more_than_once, remove_run_after),
         cmocka_unit_test_teardown(a_killed_run_goes_on_from_its_last_validation, remove_run_after),

@@ -65,11 +65,15 @@ static const choice batch_unit_choices[] = {
 static const choice normalization_choices[] = {{"token", LOSS_PER_TOKEN}, {"sentence", LOSS_PER_SENTENCE}, {NULL, 0}};
 static const choice optimizer_choices[] = {
     {"adam", OPTIMIZER_ADAM}, {"adadelta", OPTIMIZER_ADADELTA}, {"sgd", OPTIMIZER_SGD}, {NULL, 0}};
+static const choice schedule_choices[] = {{"halving", SCHEDULE_HALVING}, {"constant", SCHEDULE_CONSTANT},
+                                          {"plateau", SCHEDULE_PLATEAU}, {"inverse_sqrt", SCHEDULE_INVERSE_SQRT},
+                                          {"linear", SCHEDULE_LINEAR},   {NULL, 0}};
 static const choice metric_choices[] = {{"loss", METRIC_LOSS}, {"bleu", METRIC_BLEU}, {NULL, 0}};
 
 #define SIZE_LARGEST 65536.0
 #define WORDS_LARGEST 2147483647.0 /* words are numbered by int32 */
 #define COUNT_LARGEST 1e9
+#define AVERAGED_LARGEST 64.0
 #define SEED_LARGEST 9007199254740991.0 /* 2^53 - 1: every integer up to it is a JSON number of its own */
 
 #define FIELD(field)                                                                                                   \
@@ -201,12 +205,30 @@ static const config_key keys[] = {
     INTEGER(training.pool, 20, 1, COUNT_LARGEST,
             "Batches whose pairs are sorted by length together; 1 sorts within each batch only."),
     BOOLEAN(training.shuffle, true, "Draw a new order of the pairs in each epoch."),
+    INTEGER(training.accumulate, 1, 1, COUNT_LARGEST,
+            "Batches whose gradients make one update together, as if they were one batch; fewer at the end of an "
+            "epoch."),
     CHOICE(training.loss_normalization, "token", normalization_choices,
            "Divide the loss of a batch by its target tokens, or by its sentences."),
     CHOICE(training.optimizer, "adam", optimizer_choices,
            "Adam (Kingma and Ba 2015), Adadelta (Zeiler 2012), or stochastic gradient descent."),
     NUMBER(training.learning_rate, 0.001, KEY_OVER_MINIMUM, 0, 1000, "Step size; Adadelta is usually run with 1."),
+    CHOICE(training.schedule, "halving", schedule_choices,
+           "How the learning rate falls: by halves after epochs, as halve_every says; not at all, constant; when "
+           "validation finds nothing better, plateau; with the square root of the updates behind the warm-up "
+           "(Vaswani et al. 2017); or evenly over the whole run, linear, whose length then stays when it is resumed."),
+    INTEGER(training.warmup, 0, 0, COUNT_LARGEST,
+            "Updates over which the learning rate first grows from 0, evenly, whatever the schedule. 0: none."),
     INTEGER(training.halve_every, 0, 0, COUNT_LARGEST, "Halve the learning rate after so many epochs. 0: never."),
+    INTEGER(training.halve_from, 0, 0, COUNT_LARGEST,
+            "The first epoch with half the learning rate; halve_every counts from there. 0: the one behind the first "
+            "halve_every epochs."),
+    NUMBER(training.plateau_factor, 0.5, KEY_OVER_MINIMUM | KEY_BELOW_MAXIMUM, 0, 1,
+           "The plateau schedule multiplies the learning rate by it ..."),
+    INTEGER(training.plateau_patience, 1, 1, COUNT_LARGEST,
+            "... after so many validations in a row without a better one."),
+    NUMBER(training.final_rate, 0, 0, 0, 1,
+           "Share of the learning rate that is left at the end of the linear schedule."),
     NUMBER(training.beta1, 0.9, KEY_BELOW_MAXIMUM, 0, 1, "Adam: decay of the mean of gradients."),
     NUMBER(training.beta2, 0.999, KEY_BELOW_MAXIMUM, 0, 1, "Adam: decay of the mean of squared gradients."),
     NUMBER(training.epsilon, 1e-8, KEY_OVER_MINIMUM, 0, 1, "Adam: added to the denominator."),
@@ -215,6 +237,12 @@ static const config_key keys[] = {
     NUMBER(training.momentum, 0, KEY_BELOW_MAXIMUM, 0, 1, "Stochastic gradient descent: momentum. 0: none."),
     NUMBER(training.clip_norm, 5, 0, 0, 1e9,
            "Scale the gradient down to this global norm when it is over it. 0: never."),
+    NUMBER(training.weight_decay, 0, 0, 0, 1000,
+           "Each update shrinks matrices by this share of the learning rate, apart from the gradient (Loshchilov and "
+           "Hutter 2019). 0: none."),
+    NUMBER(training.average_decay, 0, KEY_BELOW_MAXIMUM, 0, 1,
+           "Validate and keep an exponential moving average of the parameters with this decay, at most "
+           "(1 + t) / (10 + t) behind update t. 0: the parameters themselves."),
     NUMBER(training.label_smoothing, 0, KEY_BELOW_MAXIMUM, 0, 1,
            "Share of the target probability that is spread over all words. 0: none."),
     NUMBER(training.coverage, 0, 0, 0, 1000,
@@ -233,6 +261,9 @@ static const config_key keys[] = {
     INTEGER(validation.batch_size, 64, 1, COUNT_LARGEST, "Sentences validated together; changes no result."),
 
     TEXT(output.directory, "runs/model", KEY_PATH, "Where model, state and log are written; made where it is missing."),
+    INTEGER(output.average_best, 0, 0, AVERAGED_LARGEST,
+            "At the end, average the parameters of so many of the best validations, and keep that model where it is "
+            "better. 0: none."),
 };
 
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
@@ -780,9 +811,33 @@ static nmt_status check_validation(const nmt_config *config, const char *origin,
         return complain(error, origin,
                         "validation.bleu: expected true, because validation.metric is \"bleu\", found false");
     }
-    if (config->data.validation_source == NULL && (config->validation.bleu || config->validation.patience > 0)) {
-        return complain(error, origin, "data.validation_source: expected a path, because %s, found null",
-                        config->validation.bleu ? "validation.bleu is true" : "validation.patience is over 0");
+    const char *because = config->validation.bleu                         ? "validation.bleu is true"
+                          : config->validation.patience > 0               ? "validation.patience is over 0"
+                          : config->training.schedule == SCHEDULE_PLATEAU ? "training.schedule is \"plateau\""
+                          : config->output.average_best > 0               ? "output.average_best is over 0"
+                                                                          : NULL;
+    if (config->data.validation_source == NULL && because != NULL) {
+        return complain(error, origin, "data.validation_source: expected a path, because %s, found null", because);
+    }
+    return NMT_OK;
+}
+
+/* A key of one schedule beside another would be without effect. */
+static nmt_status check_schedule(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    const size_t every = config->training.halve_every, from = config->training.halve_from;
+    if (every > 0 && config->training.schedule != SCHEDULE_HALVING) {
+        return complain(error, origin,
+                        "training.halve_every: expected 0, because training.schedule is not \"halving\", found %zu",
+                        every);
+    }
+    if (from > 0 && every == 0) {
+        return complain(error, origin, "training.halve_from: expected 0, because training.halve_every is 0, found %zu",
+                        from);
+    }
+    if (config->training.warmup == 0 && config->training.schedule == SCHEDULE_INVERSE_SQRT) {
+        return complain(error, origin,
+                        "training.warmup: expected at least 1, because training.schedule is \"inverse_sqrt\", found 0");
     }
     return NMT_OK;
 }
@@ -794,6 +849,7 @@ static nmt_status fill(nmt_config *config, const json *object, const char *origi
     TRY(check_data(config, origin, error));
     TRY(check_vocabulary(config, origin, error));
     TRY(check_validation(config, origin, error));
+    TRY(check_schedule(config, origin, error));
     TRY(check_attention(config, origin, error));
     TRY(check_order(config, origin, error));
     return check_tied(config, origin, error);

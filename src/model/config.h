@@ -23,6 +23,13 @@ typedef enum weight_init { WEIGHT_INIT_NORMAL, WEIGHT_INIT_GLOROT } weight_init;
 typedef enum recurrent_init { RECURRENT_INIT_SAME, RECURRENT_INIT_ORTHOGONAL } recurrent_init;
 typedef enum loss_normalization { LOSS_PER_TOKEN, LOSS_PER_SENTENCE } loss_normalization;
 typedef enum optimizer_type { OPTIMIZER_ADAM, OPTIMIZER_ADADELTA, OPTIMIZER_SGD } optimizer_type;
+typedef enum schedule_kind {
+    SCHEDULE_HALVING,
+    SCHEDULE_CONSTANT,
+    SCHEDULE_PLATEAU,
+    SCHEDULE_INVERSE_SQRT,
+    SCHEDULE_LINEAR
+} schedule_kind;
 typedef enum batch_unit_key { BATCH_UNIT_SENTENCES, BATCH_UNIT_TOKENS } batch_unit_key;
 typedef enum validation_metric { METRIC_LOSS, METRIC_BLEU } validation_metric;
 
@@ -79,14 +86,23 @@ struct nmt_config {
         batch_unit_key batch_unit;
         size_t pool;
         bool shuffle;
+        size_t accumulate; /* batches an update */
         loss_normalization loss_normalization;
         optimizer_type optimizer;
         double learning_rate;
+        schedule_kind schedule;
+        size_t warmup;      /* updates of linear warm-up, before any schedule */
         size_t halve_every; /* epochs; 0: never */
+        size_t halve_from;  /* the first epoch with half the rate; 0: that behind halve_every epochs */
+        double plateau_factor;
+        size_t plateau_patience; /* validations */
+        double final_rate;       /* share of the rate at the end of the linear schedule */
         double beta1, beta2, epsilon; /* Adam */
         double rho, adadelta_epsilon;
         double momentum; /* SGD */
         double clip_norm; /* 0: none */
+        double weight_decay;
+        double average_decay; /* of the moving average of the parameters; 0: none */
         double label_smoothing;
         double coverage; /* lambda of the coverage penalty */
         bool skip_not_finite; /* batches whose loss or gradient is NaN or infinite */
@@ -102,6 +118,7 @@ struct nmt_config {
     } validation;
     struct {
         char *directory;
+        size_t average_best; /* how many of the best models are averaged at the end; 0: none */
     } output;
 };
 

@@ -6,7 +6,6 @@
 #include "core/io.h"
 #include "core/memory.h"
 #include "report/curves.h"
-#include "train/schedule.h"
 
 static double member(const json *entry, const char *key)
 {
@@ -14,15 +13,13 @@ static double member(const json *entry, const char *key)
     return value != NULL && json_type_of(value) == JSON_NUMBER ? json_number(value) : NAN;
 }
 
-static curve_point point_of(const json *entry, const nmt_config *config)
+static curve_point point_of(const json *entry)
 {
-    const double epoch = member(entry, "epoch");
     return (curve_point){.update = member(entry, "update"),
                          .training_loss = member(entry, "train_loss"),
                          .validation_loss = member(entry, "validation_loss"),
                          .bleu = member(entry, "validation_bleu"),
-                         .learning_rate = learning_rate(config->training.learning_rate, config->training.halve_every,
-                                                        epoch >= 1 ? (uint64_t)epoch : 1)};
+                         .learning_rate = member(entry, "learning_rate")};
 }
 
 static nmt_status draw(const char *path, const curve_point *points, size_t count, nmt_error *error)
@@ -40,7 +37,7 @@ nmt_status run_curves_save(const json *history, const nmt_config *config, nmt_er
     size_t count = 0;
     TRY(memory_new(&points, json_count(history), sizeof *points, "the curves", error));
     for (const json *entry = json_first(history); entry != NULL; entry = json_next(entry)) {
-        points[count++] = point_of(entry, config);
+        points[count++] = point_of(entry);
     }
     nmt_status status = io_join(&path, config->output.directory, "curves.svg", error);
     if (status == NMT_OK) {

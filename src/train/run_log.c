@@ -9,7 +9,8 @@
 
 #include "core/io.h"
 
-/* Whether a line (without its newline) is an event up to `update`. */
+/* Whether a line (without its newline) is an event up to `update`; that of the averaged model comes again at every end
+ * of the run. */
 static bool is_kept(const char *line, size_t length, uint64_t update)
 {
     json *event;
@@ -17,7 +18,8 @@ static bool is_kept(const char *line, size_t length, uint64_t update)
         return false;
     }
     const json *at = json_type_of(event) == JSON_OBJECT ? json_get(event, "update") : NULL;
-    const bool kept = at == NULL || json_type_of(at) != JSON_NUMBER || json_number(at) <= (double)update;
+    const bool ends = json_type_of(event) == JSON_OBJECT && json_get(event, "averaged") != NULL;
+    const bool kept = !ends && (at == NULL || json_type_of(at) != JSON_NUMBER || json_number(at) <= (double)update);
     json_free(event);
     return kept;
 }

@@ -9,19 +9,32 @@
 #include "core/quote.h"
 #include "model/checkpoint.h"
 
-/* Keys that may differ between a run and its continuation. */
-static const char *const free_keys[] = {"training.threads", "training.epochs", "training.max_updates",
-                                        "output.directory"};
+/* Keys that may differ between a run and its continuation; the second list where the schedule does not depend on the
+ * run's length. */
+static const char *const free_keys[] = {"training.threads", "output.directory"};
+static const char *const length_keys[] = {"training.epochs", "training.max_updates"};
 
-static size_t blocks_of(state_block *blocks, const nmt_model *model, const optimizer *rule)
+typedef struct block_list {
+    state_block blocks[2 + OPTIMIZER_SLOTS + BEST_MODELS_MAX];
+    char best_names[BEST_MODELS_MAX][24];
+    size_t count;
+} block_list;
+
+static void list_blocks(block_list *list, const run_parts *parts)
 {
     static const char *const names[OPTIMIZER_SLOTS] = {"optimizer.first", "optimizer.second"};
-    size_t count = 0;
-    blocks[count++] = (state_block){"parameters", model->block};
-    for (size_t i = 0; i < optimizer_slot_count(rule); i++) {
-        blocks[count++] = (state_block){names[i], rule->slots[i]};
+    list->count = 0;
+    list->blocks[list->count++] = (state_block){"parameters", parts->model->block};
+    for (size_t i = 0; i < optimizer_slot_count(parts->rule); i++) {
+        list->blocks[list->count++] = (state_block){names[i], parts->rule->slots[i]};
     }
-    return count;
+    if (parts->average != NULL) {
+        list->blocks[list->count++] = (state_block){"average", parts->average};
+    }
+    for (size_t i = 0; i < parts->kept->count; i++) {
+        snprintf(list->best_names[i], sizeof list->best_names[i], "best.%zu", i + 1);
+        list->blocks[list->count++] = (state_block){list->best_names[i], parts->kept->list[i].block};
+    }
 }
 
 static bool add_integer(json *fields, const char *key, uint64_t value)
@@ -46,12 +59,32 @@ static uint64_t words_fingerprint(const nmt_model *model)
     return hash;
 }
 
-static json *fields_of(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint)
+/* One object a model that is kept, best first. */
+static json *best_of(const best_models *kept)
 {
+    json *list = json_new_array();
+    for (size_t i = 0; i < kept->count && list != NULL; i++) {
+        json *entry = json_new_object();
+        const bool complete = entry != NULL && add_integer(entry, "update", kept->list[i].update) &&
+                              json_add(entry, "metric", json_new_number(kept->list[i].metric));
+        if (!complete) {
+            json_free(entry);
+        }
+        if (!complete || !json_append(list, entry)) {
+            json_free(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+static json *fields_of(const run_state *state, const run_parts *parts, uint64_t fingerprint)
+{
+    const nmt_model *model = parts->model;
     json *fields = json_new_object();
     const bool complete =
         fields != NULL && add_integer(fields, "epoch", state->epoch) && add_integer(fields, "batch", state->batch) &&
-        add_integer(fields, "update", state->update) && add_integer(fields, "optimizer_step", rule->step) &&
+        add_integer(fields, "update", state->update) && add_integer(fields, "optimizer_step", parts->rule->step) &&
         add_integer(fields, "without_better", state->without_better) &&
         add_integer(fields, "skipped", state->skipped) &&
         add_integer(fields, "skipped_in_a_row", state->skipped_in_a_row) && add_integer(fields, "text", fingerprint) &&
@@ -61,6 +94,9 @@ static json *fields_of(const run_state *state, const nmt_model *model, const opt
         json_add(fields, "has_best", json_new_boolean(state->has_best)) &&
         json_add(fields, "best", json_new_number(state->best)) &&
         json_add(fields, "finished", json_new_boolean(state->finished)) &&
+        add_integer(fields, "reductions", state->reductions) && add_integer(fields, "on_plateau", state->on_plateau) &&
+        json_add(fields, "learning_rate", json_new_number(state->learning_rate)) &&
+        json_add(fields, "best_models", best_of(parts->kept)) &&
         json_add(fields, "history", json_copy(state->history)) &&
         json_add(fields, "config", config_to_json(model->config));
     if (!complete) {
@@ -70,34 +106,42 @@ static json *fields_of(const run_state *state, const nmt_model *model, const opt
     return fields;
 }
 
-nmt_status run_state_save(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint,
-                          const char *path, nmt_error *error)
+nmt_status run_state_save(const run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
+                          nmt_error *error)
 {
-    state_block blocks[1 + OPTIMIZER_SLOTS];
-    const size_t count = blocks_of(blocks, model, rule);
-    json *fields = fields_of(state, model, rule, fingerprint);
+    block_list list;
+    list_blocks(&list, parts);
+    json *fields = fields_of(state, parts, fingerprint);
     if (fields == NULL) {
         return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the state of the run", path);
     }
-    const nmt_status status = checkpoint_save_state(path, fields, blocks, count, model->parameters.size, error);
+    const nmt_status status =
+        checkpoint_save_state(path, fields, list.blocks, list.count, parts->model->parameters.size, error);
     json_free(fields);
     return status;
 }
 
 /* ---- loading ---------------------------------------------------------------------------------------------------- */
 
-static bool is_free(const char *key)
+static bool is_listed(const char *key, const char *const *list, size_t count)
 {
-    for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++) {
-        if (strcmp(key, free_keys[i]) == 0) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(key, list[i]) == 0) {
             return true;
         }
     }
     return false;
 }
 
+static bool is_free(const char *key, bool length_is_free)
+{
+    return is_listed(key, free_keys, sizeof free_keys / sizeof *free_keys) ||
+           (length_is_free && is_listed(key, length_keys, sizeof length_keys / sizeof *length_keys));
+}
+
 /* Appends "key (was A, is B)" for each key of one section that differs; false when out of memory. */
-static bool list_differences(char *list, size_t capacity, const char *section, const json *was, const json *is)
+static bool list_differences(char *list, size_t capacity, const char *section, const json *was, const json *is,
+                             bool length_is_free)
 {
     bool complete = true;
     for (const json *value = json_first(is); value != NULL && complete; value = json_next(value)) {
@@ -105,7 +149,7 @@ static bool list_differences(char *list, size_t capacity, const char *section, c
         snprintf(key, sizeof key, "%s.%s", section, json_key(value));
         char *before = json_print(json_get(was, json_key(value)), false), *now = json_print(value, false);
         complete = before != NULL && now != NULL;
-        if (complete && strcmp(before, now) != 0 && !is_free(key)) {
+        if (complete && strcmp(before, now) != 0 && !is_free(key, length_is_free)) {
             const size_t used = strlen(list);
             snprintf(list + used, capacity - used, "%s%s (was %.60s, is %.60s)", used > 0 ? ", " : "", key, before,
                      now);
@@ -131,13 +175,15 @@ static json *resolved(const json *object, const char *path, nmt_error *error)
     return whole;
 }
 
-static nmt_status compare_configs(const json *was, const json *is, const char *path, nmt_error *error)
+static nmt_status compare_configs(const json *was, const json *is, bool length_is_free, const char *path,
+                                  nmt_error *error)
 {
     char list[700] = "";
     bool complete = is != NULL;
     for (const json *section = complete ? json_first(is) : NULL; section != NULL && complete;
          section = json_next(section)) {
-        complete = list_differences(list, sizeof list, json_key(section), json_get(was, json_key(section)), section);
+        complete = list_differences(list, sizeof list, json_key(section), json_get(was, json_key(section)), section,
+                                    length_is_free);
     }
     if (!complete) {
         return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the configuration", path);
@@ -157,7 +203,7 @@ static nmt_status check_config(const json *object, const nmt_config *config, con
         return error_set(error, own.status, "%s", own.message);
     }
     json *is = config_to_json(config);
-    const nmt_status status = compare_configs(was, is, path, error);
+    const nmt_status status = compare_configs(was, is, config->training.schedule != SCHEDULE_LINEAR, path, error);
     json_free(is);
     json_free(was);
     return status;
@@ -202,9 +248,50 @@ static bool take_boolean(field_reader *reader, const char *key)
     return value != NULL && json_boolean(value);
 }
 
-static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule, uint64_t fingerprint,
-                       const json *fields, const char *path, nmt_error *error)
+/* What older programs did not write: 0 where it is missing. */
+static uint64_t take_newer_integer(field_reader *reader, const char *key)
 {
+    return json_get(reader->fields, key) != NULL ? take_integer(reader, key) : 0;
+}
+
+static double take_newer_number(field_reader *reader, const char *key)
+{
+    return json_get(reader->fields, key) != NULL ? take_number(reader, key) : 0;
+}
+
+static nmt_status unusable(const char *path, const char *key, nmt_error *error)
+{
+    return error_set(error, NMT_INVALID, "%s: expected the state of a run, found no usable \"%s\"", path, key);
+}
+
+/* Room for the best models, whose blocks follow. */
+static nmt_status take_best(field_reader *reader, best_models *kept, nmt_error *error)
+{
+    const json *list = json_get(reader->fields, "best_models");
+    if (list == NULL) {
+        return NMT_OK;
+    }
+    if (json_type_of(list) != JSON_ARRAY || json_count(list) > kept->capacity) {
+        reader->missing = "best_models";
+        return NMT_OK;
+    }
+    for (const json *entry = json_first(list); entry != NULL; entry = json_next(entry)) {
+        field_reader one = {entry, NULL};
+        TRY(best_models_extend(kept, error));
+        best_model *added = &kept->list[kept->count - 1];
+        added->update = take_integer(&one, "update");
+        added->metric = take_number(&one, "metric");
+        if (one.missing != NULL) {
+            reader->missing = "best_models";
+        }
+    }
+    return NMT_OK;
+}
+
+static nmt_status fill(run_state *state, const run_parts *parts, uint64_t fingerprint, const json *fields,
+                       const char *path, nmt_error *error)
+{
+    const nmt_model *model = parts->model;
     field_reader reader = {fields, NULL};
     const json *config = take(&reader, "config", JSON_OBJECT);
     const json *history = take(&reader, "history", JSON_ARRAY);
@@ -219,11 +306,13 @@ static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule
                          .without_better = take_integer(&reader, "without_better"),
                          .skipped = take_integer(&reader, "skipped"),
                          .skipped_in_a_row = take_integer(&reader, "skipped_in_a_row"),
-                         .finished = take_boolean(&reader, "finished")};
-    rule->step = take_integer(&reader, "optimizer_step");
+                         .finished = take_boolean(&reader, "finished"),
+                         .reductions = take_newer_integer(&reader, "reductions"),
+                         .on_plateau = take_newer_integer(&reader, "on_plateau"),
+                         .learning_rate = take_newer_number(&reader, "learning_rate")};
+    parts->rule->step = take_integer(&reader, "optimizer_step");
     if (reader.missing != NULL) {
-        return error_set(error, NMT_INVALID, "%s: expected the state of a run, found no usable \"%s\"", path,
-                         reader.missing);
+        return unusable(path, reader.missing, error);
     }
     TRY(check_config(config, model->config, path, error));
     path_quotation from, source, target;
@@ -239,21 +328,25 @@ static nmt_status fill(run_state *state, const nmt_model *model, optimizer *rule
                          "%s: expected the vocabularies that the run was started with, found other words",
                          quote_path(&from, path));
     }
+    TRY(take_best(&reader, parts->kept, error));
+    if (reader.missing != NULL) {
+        return unusable(path, reader.missing, error);
+    }
     state->history = json_copy(history);
     return state->history != NULL ? NMT_OK : error_set(error, NMT_NO_MEMORY, "%s: out of memory: the history", path);
 }
 
-nmt_status run_state_load(run_state *state, nmt_model *model, optimizer *rule, uint64_t fingerprint, const char *path,
+nmt_status run_state_load(run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
                           nmt_error *error)
 {
     json *fields;
     TRY(checkpoint_load_fields(path, &fields, error));
-    const nmt_status status = fill(state, model, rule, fingerprint, fields, path, error);
+    const nmt_status status = fill(state, parts, fingerprint, fields, path, error);
     json_free(fields);
     TRY(status);
-    state_block blocks[1 + OPTIMIZER_SLOTS];
-    const size_t count = blocks_of(blocks, model, rule);
-    TRY(checkpoint_load_state(path, &fields, blocks, count, model->parameters.size, error));
+    block_list list;
+    list_blocks(&list, parts);
+    TRY(checkpoint_load_state(path, &fields, list.blocks, list.count, parts->model->parameters.size, error));
     json_free(fields);
     return NMT_OK;
 }

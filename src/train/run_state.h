@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "model/model.h"
+#include "train/best_models.h"
 #include "train/optimizer.h"
 
 typedef struct run_state {
@@ -24,18 +25,30 @@ typedef struct run_state {
     double best;             /* the metric of the best model so far */
     uint64_t without_better; /* validations since */
     bool finished;           /* by patience */
+    uint64_t reductions;     /* of the learning rate, by plateaus */
+    uint64_t on_plateau;     /* validations without a better one since the last reduction */
+    double learning_rate;    /* of the last update */
     uint64_t skipped;        /* batches left out because a number was not finite */
     uint64_t skipped_in_a_row;
     json *history; /* array: one object a validation */
 } run_state;
 
-/* `fingerprint` tells the training text; see corpus_summary. */
-nmt_status run_state_save(const run_state *state, const nmt_model *model, const optimizer *rule, uint64_t fingerprint,
-                          const char *path, nmt_error *error);
+/* What the next update changes or depends on, and the best models so far. */
+typedef struct run_parts {
+    nmt_model *model;
+    optimizer *rule;
+    real *average;     /* [parameters.size], or NULL */
+    best_models *kept; /* at most as many as its capacity */
+} run_parts;
 
-/* Restores state, parameters and optimizer. Errors: NMT_INVALID that lists the keys of the configuration that
- * differ, or says that the training text is another. Threads, epochs and the output directory may change. */
-nmt_status run_state_load(run_state *state, nmt_model *model, optimizer *rule, uint64_t fingerprint, const char *path,
+/* `fingerprint` tells the training text; see corpus_summary. */
+nmt_status run_state_save(const run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
+                          nmt_error *error);
+
+/* Restores state and parts. Errors: NMT_INVALID that lists the keys of the configuration that differ, or says that the
+ * training text is another. Threads, output directory and, unless the learning rate follows from it, the length of the
+ * run may change. */
+nmt_status run_state_load(run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
                           nmt_error *error);
 
 #endif

@@ -1,10 +1,20 @@
-/* The learning rate over a run. */
+/* The learning rate over a run: a table of schedules, and the warm-up that any of them may begin with. */
 #ifndef TRAIN_SCHEDULE_H
 #define TRAIN_SCHEDULE_H
 
 #include <stdint.h>
 
-/* `base` halved after every `halve_every` epochs (0: never); epochs count from 1. */
-double learning_rate(double base, uint64_t halve_every, uint64_t epoch);
+#include "model/config.h"
+
+/* Where the run stands before an update. */
+typedef struct schedule_position {
+    uint64_t update;     /* the number of that update, from 1 */
+    uint64_t epoch;      /* from 1 */
+    uint64_t reductions; /* how often a plateau has lowered the rate */
+    double done;         /* share of the whole run, 0 to below 1 */
+} schedule_position;
+
+/* training.learning_rate times what schedule and warm-up leave of it. */
+double learning_rate(const nmt_config *config, const schedule_position *at);
 
 #endif
