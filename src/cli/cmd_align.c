@@ -66,12 +66,7 @@ static int check(const syntax *line, align_options *chosen)
 static bool parse(align_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "model",
-         .kind = OPTION_LIST,
-         .value = &chosen->models,
-         .argument = "FILE",
-         .required = true,
-         .help = ENSEMBLE_HELP},
+        MODELS_OPTION(&chosen->models),
         {.name = "source",
          .kind = OPTION_TEXT,
          .value = &chosen->source,
@@ -115,19 +110,8 @@ static bool parse(align_options *chosen, int argc, char **argv, int *status)
          .kind = OPTION_FLAG,
          .value = &chosen->diagnostics.swap_gold,
          .help = "the gold links name the target first"},
-        {.name = "batch-size",
-         .kind = OPTION_COUNT,
-         .value = &chosen->batch_size,
-         .argument = "N",
-         .least = 1,
-         .most = 4096,
-         .help = "pairs worked on together; changes no result; default: 64"},
-        {.name = "threads",
-         .kind = OPTION_COUNT,
-         .value = &chosen->threads,
-         .argument = "N",
-         .most = 1024,
-         .help = "threads; default, and 0: one a processor"},
+        BATCH_SIZE_OPTION(&chosen->batch_size, "pairs worked on together"),
+        THREADS_OPTION(&chosen->threads),
     };
     const syntax line = {
         .command = "align",

@@ -39,12 +39,7 @@ static bool parse(explain_options *chosen, int argc, char **argv, int *status)
          .value = &chosen->output,
          .argument = "FILE",
          .help = "the explanation; default: standard output"},
-        {.name = "threads",
-         .kind = OPTION_COUNT,
-         .value = &chosen->threads,
-         .argument = "N",
-         .most = 1024,
-         .help = "threads; default, and 0: one a processor"},
+        THREADS_OPTION(&chosen->threads),
     };
     const syntax line = {
         .command = "explain",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/diagnostics.h"
 #include "cli/lines.h"
 #include "cli/nbest.h"
 #include "cli/options.h"
@@ -20,9 +21,10 @@ typedef struct translate_options {
     const char *input, *output, *alignment, *scores, *lexicon, *length_penalty;
     size_t format;
     bool no_eos, ban_unknown, replace_unknown;
-    uint64_t batch_size, threads, beam, nbest, min_length, no_repeat_ngram;
+    uint64_t batch_size, threads, beam, nbest, min_length, max_length_extra, no_repeat_ngram;
     double max_length_ratio, length_bonus, length_alpha;
     nmt_length_penalty penalty;
+    diagnostics_options diagnostics;
 } translate_options;
 
 /* What translating holds on to. */
@@ -32,6 +34,7 @@ typedef struct translate_job {
     nmt_reader *reader;
     const char *input;
     result output, alignments, scores;
+    diagnostics measures;
     nmt_translate_options options;
     line_list window;
     size_t window_lines, answered; /* lines before the window */
@@ -87,8 +90,8 @@ static int check_search(const syntax *line, translate_options *chosen)
 /* What the table of options cannot say. */
 static int check(const syntax *line, translate_options *chosen)
 {
-    const char *const outputs[] = {chosen->alignment, chosen->scores};
-    const char *const names[] = {"alignment", "scores"};
+    const char *const outputs[] = {chosen->alignment, chosen->scores, chosen->diagnostics.path};
+    const char *const names[] = {"--alignment -", "--scores -", "--diagnostics -"};
     const bool reports = chosen->alignment != NULL;
     if (!reports && (chosen->format != no_format || chosen->no_eos)) {
         return options_misuse(line, "option --%s says how to write --alignment, which is missing",
@@ -99,23 +102,22 @@ static int check(const syntax *line, translate_options *chosen)
     for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
         const bool standard = outputs[i] != NULL && command_path(outputs[i]) == NULL;
         if (standard && taken) {
-            return options_misuse(line, "--%s - and %s cannot both go to standard output", names[i], by);
+            return options_misuse(line, "%s and %s cannot both go to standard output", names[i], by);
         }
         taken = taken || standard;
-        by = standard ? "--alignment -" : by;
+        by = standard ? names[i] : by;
     }
-    return check_search(line, chosen);
+    if (chosen->diagnostics.path != NULL && chosen->nbest > 0) {
+        return options_misuse(line, "--diagnostics measures one translation a line, --nbest writes a list of them");
+    }
+    const int misuse = diagnostics_check(line, &chosen->diagnostics);
+    return misuse != 0 ? misuse : check_search(line, chosen);
 }
 
 static bool parse(translate_options *chosen, int argc, char **argv, int *status)
 {
     const option options[] = {
-        {.name = "model",
-         .kind = OPTION_LIST,
-         .value = &chosen->models,
-         .argument = "FILE",
-         .required = true,
-         .help = ENSEMBLE_HELP},
+        MODELS_OPTION(&chosen->models),
         {.name = "input",
          .kind = OPTION_TEXT,
          .value = &chosen->input,
@@ -153,7 +155,14 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .kind = OPTION_NUMBER,
          .value = &chosen->max_length_ratio,
          .argument = "X",
-         .help = "at most X target tokens a source token, and ten more; default: 3"},
+         .help = "at most X target tokens a source token, and --max-length-extra; default: 3"},
+        {.name = "max-length-extra",
+         .kind = OPTION_COUNT,
+         .value = &chosen->max_length_extra,
+         .argument = "N",
+         .least = 1,
+         .most = 1000000,
+         .help = "target tokens added to that; default: 10"},
         {.name = "no-repeat-ngram",
          .kind = OPTION_COUNT,
          .value = &chosen->no_repeat_ngram,
@@ -196,19 +205,9 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .kind = OPTION_FLAG,
          .value = &chosen->no_eos,
          .help = "leave the row and the column of </s> out of --alignment"},
-        {.name = "batch-size",
-         .kind = OPTION_COUNT,
-         .value = &chosen->batch_size,
-         .argument = "N",
-         .least = 1,
-         .most = 4096,
-         .help = "sentences decoded together; changes no result; default: 64"},
-        {.name = "threads",
-         .kind = OPTION_COUNT,
-         .value = &chosen->threads,
-         .argument = "N",
-         .most = 1024,
-         .help = "threads; default, and 0: one a processor"},
+        DIAGNOSTICS_OPTIONS(&chosen->diagnostics),
+        BATCH_SIZE_OPTION(&chosen->batch_size, "sentences decoded together"),
+        THREADS_OPTION(&chosen->threads),
     };
     const syntax line = {
         .command = "translate",
@@ -224,6 +223,7 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
             "--scores writes a line a translation: its log probability (natural logarithm), a tab, and those of its\n"
             "tokens with spaces between them, </s> last unless it was cut off.\n\n"
             "--alignment writes what stands for a sentence below for each translation of --nbest.\n\n" ALIGNMENT_NOTES
+            "\n\n" DIAGNOSTICS_NOTES
             "\n\nA FILE of - is standard input or output. Other output files appear whole or not at all.",
         .options = options,
         .option_count = sizeof options / sizeof options[0],
@@ -274,9 +274,10 @@ static nmt_status write_translation(translate_job *job, size_t sentence, const n
         scores_write_tokens(nmt_writer_file(job->scores.writer), translation->log_probability,
                             translation->token_log_probabilities, translation->token_count);
     }
-    return job->alignments.alignments != NULL
+    const nmt_status status = diagnostics_add(&job->measures, &translation->alignment, error);
+    return status == NMT_OK && job->alignments.alignments != NULL
                ? nmt_alignment_writer_add(job->alignments.alignments, &translation->alignment, error)
-               : NMT_OK;
+               : status;
 }
 
 static nmt_status flush_all(translate_job *job, nmt_error *error)
@@ -284,6 +285,9 @@ static nmt_status flush_all(translate_job *job, nmt_error *error)
     nmt_status status = result_flush(&job->output, error);
     if (status == NMT_OK) {
         status = result_flush(&job->scores, error);
+    }
+    if (status == NMT_OK) {
+        status = result_flush(&job->measures.output, error);
     }
     return status == NMT_OK ? result_flush(&job->alignments, error) : status;
 }
@@ -348,6 +352,9 @@ static nmt_status open_job(translate_job *job, const translate_options *chosen, 
     if (status == NMT_OK && chosen->scores != NULL) {
         status = result_open(&job->scores, command_path(chosen->scores), error);
     }
+    if (status == NMT_OK) {
+        status = diagnostics_open(&job->measures, &chosen->diagnostics, error);
+    }
     if (status == NMT_OK && chosen->alignment != NULL) {
         status = result_open_alignments(&job->alignments, command_path(chosen->alignment),
                                         chosen->format != no_format ? chosen->format : NMT_ALIGNMENT_LONG,
@@ -360,6 +367,7 @@ static nmt_translate_options options_from(const translate_options *chosen, const
 {
     return (nmt_translate_options){.batch_size = chosen->batch_size,
                                    .max_length_ratio = chosen->max_length_ratio,
+                                   .max_length_extra = chosen->max_length_extra,
                                    .min_length = chosen->min_length,
                                    .beam = chosen->beam,
                                    .nbest = chosen->nbest,
@@ -370,7 +378,7 @@ static nmt_translate_options options_from(const translate_options *chosen, const
                                    .ban_unknown = chosen->ban_unknown,
                                    .replace_unknown = chosen->replace_unknown,
                                    .lexicon = lexicon,
-                                   .alignment = chosen->alignment != NULL};
+                                   .alignment = chosen->alignment != NULL || chosen->diagnostics.path != NULL};
 }
 
 static int translate(const translate_options *chosen)
@@ -387,6 +395,7 @@ static int translate(const translate_options *chosen)
         status = job.translations != NULL ? translate_all(&job, &error) : command_no_memory(&error);
     }
     status = result_close(&job.alignments, status, &error);
+    status = diagnostics_close(&job.measures, status, &error);
     status = result_close(&job.scores, status, &error);
     status = result_close(&job.output, status, &error);
     free(job.translations);
@@ -399,7 +408,8 @@ static int translate(const translate_options *chosen)
 
 int cmd_translate(int argc, char **argv)
 {
-    translate_options chosen = {.format = no_format, .batch_size = 64, .beam = 1};
+    translate_options chosen = {
+        .format = no_format, .batch_size = 64, .beam = 1, .diagnostics = DIAGNOSTICS_NO_OPTIONS};
     int status;
     if (parse(&chosen, argc, argv, &status)) {
         status = translate(&chosen);

@@ -38,10 +38,24 @@ const char *command_input_name(const char *path);
 /* Has the library use `threads` threads; 0: one a processor that this process may run on. */
 nmt_status command_threads(uint64_t threads, nmt_error *error);
 
-/* What --help says of a --model that may be given more than once. */
-#define ENSEMBLE_HELP                                                                                                  \
-    "the trained model (required); given more than once, the models work\n"                                            \
-    "together: each probability is the mean of theirs"
+/* Rows of the options that several commands have: an ensemble's models (text_list), how many sentences are worked on
+ * together, and the threads (uint64_t both). */
+#define MODELS_OPTION(models)                                                                                          \
+    {                                                                                                                  \
+        .name = "model", .kind = OPTION_LIST, .value = (models), .argument = "FILE", .required = true,                 \
+        .help = "the trained model (required); given more than once, the models work\n"                                \
+                "together: each probability is the mean of theirs"                                                     \
+    }
+#define BATCH_SIZE_OPTION(size, what)                                                                                  \
+    {                                                                                                                  \
+        .name = "batch-size", .kind = OPTION_COUNT, .value = (size), .argument = "N", .least = 1, .most = 4096,        \
+        .help = what "; changes no result; default: 64"                                                                \
+    }
+#define THREADS_OPTION(threads)                                                                                        \
+    {                                                                                                                  \
+        .name = "threads", .kind = OPTION_COUNT, .value = (threads), .argument = "N", .most = 1024,                    \
+        .help = "threads; default, and 0: one a processor"                                                             \
+    }
 
 /* The names of nmt_alignment_format, in its order; ends with NULL. */
 extern const char *const alignment_format_names[];
