@@ -247,6 +247,8 @@ static void test_paths_add_up(void **state)
     static const attention_paths paths[] = {PATH_NONE, PATH_VALUE, PATH_SCORE, PATH_BOTH};
     enum { NONE, VALUE, SCORE, BOTH, RUNS };
     nmt_model *model = new_plain_model();
+    const size_t parameters = model->parameters.size;
+    real *gradient[RUNS];
     batch pairs = {0};
     nmt_error error;
     support_batch(&pairs, lines, SENTENCES);
@@ -255,7 +257,8 @@ static void test_paths_add_up(void **state)
     double value = 0, score = 0;
     for (size_t run = 0; run < RUNS; run++) {
         share[run] = nan_reals(count);
-        support_ok(seq2seq_annotation_gradient(model, &pairs, paths[run], share[run], &error), &error);
+        gradient[run] = nan_reals(parameters);
+        support_ok(seq2seq_path_gradient(model, &pairs, paths[run], gradient[run], share[run], &error), &error);
     }
     for (size_t i = 0; i < count; i++) {
         const double of_value = share[VALUE][i] - share[NONE][i], of_score = share[SCORE][i] - share[NONE][i];
@@ -264,7 +267,11 @@ static void test_paths_add_up(void **state)
         score += fabs(of_score);
     }
     assert_true(value > 0.01 && score > 0.01); /* each carries something */
+    for (size_t i = 0; i < parameters; i++) {
+        assert_near(gradient[VALUE][i] + gradient[SCORE][i] - gradient[NONE][i], gradient[BOTH][i], 1e-13);
+    }
     for (size_t run = 0; run < RUNS; run++) {
+        free(gradient[run]);
         free(share[run]);
     }
     batch_free(&pairs);

@@ -334,6 +334,9 @@ void attention_backward_ask(const attention *layer, const real *theta, attention
     const size_t K = layer->query_size, A = value_columns(layer);
     real *dprojected = layer->projected ? work->dprojected_query + first * A : ds;
     const size_t dstride = layer->projected ? A : stride;
+    if (work->unasked) {
+        return;
+    }
     if (layer->projected) {
         memset(dprojected, 0, rows * A * sizeof *dprojected);
     }

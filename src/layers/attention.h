@@ -70,6 +70,7 @@ typedef struct attention_workspace {
     real *joined;                            /* [N,A] what the heads read, where projected */
     extent_workspace extent;
 
+    bool unasked;                              /* attention_backward_ask adds nothing: the caller's to set */
     const real *dcoverage;                     /* [M] gradient at every alpha of a source token, or NULL */
     real *djoined, *dprojected_query;          /* [N,A] each */
     real *dprojected_keys, *dprojected_values; /* [M,A] each */

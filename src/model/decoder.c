@@ -333,6 +333,7 @@ void decoder_backward(const decoder *layer, const real *theta, real *dtheta, rea
     const sequences *target = &pairs->input;
     const attention *attend = &layer->attention;
     memset(work->carry, 0, target->count * layer->options.hidden * sizeof *work->carry);
+    work->attention.unasked = (paths & PATH_UNASKED) != 0;
     attention_backward_begin(attend, &work->attention);
     layer->options.order->backward(layer, theta, dtheta, work, target);
     if (paths & PATH_VALUE) {

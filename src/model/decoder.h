@@ -67,9 +67,16 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
 /*
  * Ways by which gradient reaches the annotations: through the sum that makes c (Value path), through the weights of
  * that sum (Score path). What comes through s_0 comes with each of these, and alone with PATH_NONE; so beyond it, the
- * shares of PATH_VALUE and PATH_SCORE add up to that of PATH_BOTH.
+ * shares of PATH_VALUE and PATH_SCORE add up to that of PATH_BOTH. PATH_UNASKED is PATH_NONE where the states that
+ * asked get no gradient through their queries either, so that nothing at all has passed through attention's weights.
  */
-typedef enum attention_paths { PATH_NONE = 0, PATH_VALUE = 1, PATH_SCORE = 2, PATH_BOTH = 3 } attention_paths;
+typedef enum attention_paths {
+    PATH_NONE = 0,
+    PATH_VALUE = 1,
+    PATH_SCORE = 2,
+    PATH_BOTH = 3,
+    PATH_UNASKED = 4
+} attention_paths;
 
 /* Arrays for N rows of which at most B at a time, over B sentences with M source tokens. */
 typedef struct decoder_workspace {
@@ -114,8 +121,8 @@ void decoder_forward(const decoder *layer, const real *theta, decoder_workspace 
 
 /*
  * From work->dfeatures, which it changes, adds to dtheta and to dannotations [M,C]; `paths` says through which of
- * attention's paths. The gradients at c_t and the states are whole, whatever it says: only so do the shares add up over
- * more than one step.
+ * attention's paths. The gradients at c_t and the states are whole, whatever it says but PATH_UNASKED: only so do the
+ * shares add up over more than one step.
  */
 void decoder_backward(const decoder *layer, const real *theta, real *dtheta, real *dannotations,
                       decoder_workspace *work, const batch *pairs, attention_paths paths);

@@ -195,19 +195,19 @@ static nmt_status align(nmt_model *model, const batch *pairs, real *alpha, nmt_e
     return NMT_OK;
 }
 
-nmt_status seq2seq_annotation_gradient(nmt_model *model, const batch *pairs, attention_paths paths, real *dannotations,
-                                       nmt_error *error)
+nmt_status seq2seq_path_gradient(nmt_model *model, const batch *pairs, attention_paths paths, real *gradient,
+                                 real *dannotations, nmt_error *error)
 {
+    const seq2seq *net = model->architecture;
     seq2seq_workspace work;
-    real *unused;
     TRY(reserve(model, &work, pairs, true, error));
-    TRY(memory_new(&unused, model->parameters.size, sizeof *unused, "a gradient", error));
+    memset(gradient, 0, model->parameters.size * sizeof *gradient);
     draw_dropout_keys(&work, model->config->training.seed, 1);
-    forward_and_readout(model, &work, pairs, unused, 1);
-    backward(model, &work, pairs, unused, paths);
+    forward_and_readout(model, &work, pairs, gradient, 1);
+    backward(model, &work, pairs, gradient, paths);
     memcpy(dannotations, work.encoder.dannotations,
            pairs->source.tokens * seq2seq_annotation_size(model) * sizeof *dannotations);
-    free(unused);
+    encoder_backward(&net->encoder, model->block, gradient, &work.encoder, &pairs->source);
     return NMT_OK;
 }
 

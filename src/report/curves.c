@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "report/axis.h"
+#include "report/drawing.h"
 #include "report/format.h"
 
-enum { WIDTH = 760, LEFT = 76, RIGHT = 24, PANEL = 190, TOP = 44, BOTTOM = 52, GAP = 64, DOTS_MOST = 60, TICKS = 4 };
+enum { WIDTH = 760, LEFT = 76, RIGHT = 24, PANEL = 190, TOP = 44, BOTTOM = 52, GAP = 64, DOTS_MOST = 60 };
 
 typedef struct curve {
     const char *name, *colour;
@@ -30,31 +32,9 @@ static const panel panels[] = {
 };
 enum { PANELS = sizeof panels / sizeof panels[0] };
 
-/* An axis from the first to the last of its ticks, which are whole multiples of a step. */
-typedef struct axis {
-    double step;
-    double first, last; /* in steps */
-} axis;
-
 static double number_of(const curve_point *point, const curve *line)
 {
     return *(const double *)((const char *)point + line->offset);
-}
-
-/* Steps are 1, 2 or 5 times a power of ten. */
-static axis axis_over(double least, double most)
-{
-    if (!(most > least)) { /* one number: it stands in the middle */
-        const double room = most != 0 ? fabs(most) / 2 : 1;
-        least -= room;
-        most += room;
-    }
-    const double rough = (most - least) / TICKS, power = pow(10, floor(log10(rough)));
-    const double ratio = rough / power;
-    axis made = {.step = power * (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10)};
-    made.first = floor(least / made.step);
-    made.last = ceil(most / made.step);
-    return made;
 }
 
 /* Up to the last update, which need not be a tick. */
@@ -68,20 +48,14 @@ static axis updates_of(const curve_point *points, size_t count)
     return made;
 }
 
-/* Where a number stands between the ends of its axis, 0 to 1. */
-static double place_of(const axis *on, double number)
-{
-    return (number / on->step - on->first) / (on->last - on->first);
-}
-
 static long x_of(const axis *updates, double update)
 {
-    return lround(LEFT + place_of(updates, update) * (WIDTH - LEFT - RIGHT));
+    return lround(LEFT + axis_place(updates, update) * (WIDTH - LEFT - RIGHT));
 }
 
 static long y_of(const axis *numbers, double number)
 {
-    return lround(PANEL * (1 - place_of(numbers, number)));
+    return lround(PANEL * (1 - axis_place(numbers, number)));
 }
 
 /* The least and most finite number of a panel; false where it has none. */
@@ -190,13 +164,7 @@ void curves_write(FILE *file, const curve_point *points, size_t count)
         height += range_of(&panels[p], points, count, &least[p], &most[p]) ? PANEL + GAP : 0;
     }
     height = height > TOP + BOTTOM ? height : TOP + BOTTOM;
-    fprintf(file,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\"\n"
-            "     font-family=\"'Noto Sans','DejaVu Sans',Arial,sans-serif\" font-size=\"12\" fill=\"#1f2933\">\n"
-            "<title>Training: losses, BLEU and learning rate over updates</title>\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-            WIDTH, height, WIDTH, height);
+    drawing_begin(file, WIDTH, (size_t)height, 12, "Training: losses, BLEU and learning rate over updates");
     const axis updates = updates_of(points, count);
     int y = TOP;
     for (size_t p = 0; p < PANELS; p++) {

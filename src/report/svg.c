@@ -6,17 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/utf8.h"
-#include "data/text.h"
+#include "report/drawing.h"
 #include "report/format.h"
 
 enum {
-    CELL = 32,          /* side of a cell */
-    MARGIN = 20,        /* round a figure */
-    TITLE = 36,         /* from the top to where labels may begin */
-    COLUMN = 8,         /* no less than what most letters take, which count one column of a terminal; ideographs two */
-    LABEL_GAP = 8,      /* between labels and cells */
-    LABEL_COLUMNS = 32, /* longer tokens are cut; their tooltips are not */
+    CELL = 32,     /* side of a cell */
+    MARGIN = 20,   /* round a figure */
+    TITLE = 36,    /* from the top to where labels may begin */
+    LABEL_GAP = 8, /* between labels and cells */
     SCALE_LENGTH = 160,
     SCALE_HEIGHT = 62, /* with the space above it */
     LEAST_WIDTH = 460  /* has room for the scale and what it says */
@@ -31,43 +28,6 @@ typedef struct figure {
     size_t right;     /* of the cells and the labels that lean over them */
 } figure;
 
-/* Bytes of the token that fit a label. */
-static size_t label_length(const char *token)
-{
-    const size_t length = strlen(token);
-    size_t end = 0;
-    while (end < length) {
-        const size_t bytes = utf8_character(token + end, length - end);
-        const size_t next = end + (bytes > 0 ? bytes : 1);
-        if (text_width(token, next) > LABEL_COLUMNS) {
-            break;
-        }
-        end = next;
-    }
-    return end;
-}
-
-static size_t label_width(const char *token)
-{
-    const size_t length = label_length(token);
-    return COLUMN * (text_width(token, length) + (token[length] != '\0'));
-}
-
-/* What a label of that width takes of each axis when it leans by 45 degrees. */
-static size_t leaning(size_t width)
-{
-    return (width * 71 + 99) / 100;
-}
-
-static void put_label(FILE *file, const char *token)
-{
-    const size_t length = label_length(token);
-    put_xml(file, token, length);
-    fputs(token[length] != '\0' ? "…<title>" : "<title>", file);
-    put_xml(file, token, strlen(token));
-    fputs("</title></text>\n", file);
-}
-
 static figure lay_out(const alignment_view *view)
 {
     size_t left = 0, top = 0, reach = view->source_count * CELL;
@@ -76,7 +36,7 @@ static figure lay_out(const alignment_view *view)
         left = width > left ? width : left;
     }
     for (size_t s = 0; s < view->source_count; s++) {
-        const size_t width = leaning(label_width(view->source[s]));
+        const size_t width = label_leaning(label_width(view->source[s]));
         const size_t end = s * CELL + CELL / 2 + width;
         top = width > top ? width : top;
         reach = end > reach ? end : reach;
@@ -90,8 +50,8 @@ static void put_source(FILE *file, const figure *on)
 {
     fputs("<g text-anchor=\"start\">\n", file);
     for (size_t s = 0; s < on->view->source_count; s++) {
-        fprintf(file, "<text transform=\"translate(%zu,%zu) rotate(-45)\">", on->left + s * CELL + CELL / 2 + 4,
-                on->top - LABEL_GAP);
+        fprintf(file, "<text " LABEL_ATTRIBUTES " transform=\"translate(%zu,%zu) rotate(-45)\">",
+                on->left + s * CELL + CELL / 2 + 4, on->top - LABEL_GAP);
         put_label(file, on->view->source[s]);
     }
     fputs("</g>\n", file);
@@ -101,7 +61,8 @@ static void put_target(FILE *file, const figure *on)
 {
     fputs("<g text-anchor=\"end\">\n", file);
     for (size_t t = 0; t < on->view->target_count; t++) {
-        fprintf(file, "<text x=\"%zu\" y=\"%zu\">", on->left - LABEL_GAP, on->top + t * CELL + CELL / 2 + 5);
+        fprintf(file, "<text " LABEL_ATTRIBUTES " x=\"%zu\" y=\"%zu\">", on->left - LABEL_GAP,
+                on->top + t * CELL + CELL / 2 + 5);
         put_label(file, on->view->target[t]);
     }
     fputs("</g>\n", file);
@@ -204,17 +165,10 @@ static void put_stops(FILE *file)
 void svg_begin(FILE *file, const figure_extent *extent)
 {
     const size_t width = larger(extent->width, LEAST_WIDTH), height = larger(extent->height, 2 * MARGIN);
-    fprintf(
-        file,
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" role=\"img\"\n"
-        "     font-family=\"'Noto Sans','DejaVu Sans',Arial,'Noto Sans CJK SC',sans-serif\" font-size=\"14\" "
-        "fill=\"#1f2933\">\n"
-        "<title>Attention: a row a target token, a column a source token</title>\n"
-        "<defs><linearGradient id=\"scale\">\n",
-        width, height, width, height);
+    drawing_begin(file, width, height, 14, "Attention: a row a target token, a column a source token");
+    fputs("<defs><linearGradient id=\"scale\">\n", file);
     put_stops(file);
-    fputs("</linearGradient></defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", file);
+    fputs("</linearGradient></defs>\n", file);
 }
 
 void svg_end(FILE *file)

@@ -11,7 +11,9 @@
 
 #include "core/memory.h"
 #include "core/rng.h"
-#include "model/seq2seq.h"
+#include "model/checkpoint.h"
+#include "model/model.h"
+#include "train/gradient_paths.h"
 #include "train/loader.h"
 #include "train/text.h"
 
@@ -43,10 +45,9 @@ static void draw_parameters(nmt_model *model, uint64_t seed)
     }
 }
 
-static nmt_status set_up(check *c, nmt_error *error)
+/* A model of the configured make with drawn parameters; takes ownership of the vocabularies, also on failure. */
+static nmt_status draw_model(check *c, vocabulary *source_words, vocabulary *target_words, nmt_error *error)
 {
-    vocabulary *source_words, *target_words;
-    TRY(training_text_open(&c->pairs, &source_words, &target_words, c->config, error));
     nmt_config *config;
     const nmt_status copied = config_copy(&config, c->config, error);
     if (copied != NMT_OK) {
@@ -56,6 +57,20 @@ static nmt_status set_up(check *c, nmt_error *error)
     }
     TRY(model_create(&c->model, config, source_words, target_words, error));
     draw_parameters(c->model, config->training.seed);
+    return NMT_OK;
+}
+
+static nmt_status set_up(check *c, const char *model_path, nmt_error *error)
+{
+    vocabulary *source_words, *target_words;
+    TRY(training_text_open(&c->pairs, &source_words, &target_words, c->config, error));
+    if (model_path != NULL) {
+        vocabulary_free(source_words);
+        vocabulary_free(target_words);
+        TRY(checkpoint_load_model(&c->model, model_path, error));
+    } else {
+        TRY(draw_model(c, source_words, target_words, error));
+    }
     TRY(memory_new(&c->gradient, c->model->parameters.size, sizeof *c->gradient, "the gradient", error));
     c->loader =
         (loader){.pairs = c->pairs, .source_words = c->model->source_words, .target_words = c->model->target_words};
@@ -136,49 +151,6 @@ static nmt_status check_tensor(check *c, double *scratch, const tensor *entry, s
     return NMT_OK;
 }
 
-/* ---- the two paths through attention ---------------------------------------------------------------------------- */
-
-static double norm(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += values[i] * values[i];
-    }
-    return sqrt(sum);
-}
-
-/* What reaches the annotations through s_0 comes with every run and is taken off. */
-static nmt_status check_paths(check *c, nmt_gradcheck_report *report, nmt_error *error)
-{
-    static const attention_paths runs[] = {PATH_NONE, PATH_VALUE, PATH_SCORE, PATH_BOTH};
-    enum { NONE, VALUE, SCORE, BOTH, RUNS };
-    const size_t count = c->loader.batch.source.tokens * seq2seq_annotation_size(c->model);
-    double *all;
-    TRY(memory_new(&all, RUNS * count, sizeof *all, "the annotations' gradients", error));
-    for (size_t run = 0; run < RUNS; run++) {
-        const nmt_status status =
-            seq2seq_annotation_gradient(c->model, &c->loader.batch, runs[run], all + run * count, error);
-        if (status != NMT_OK) {
-            free(all);
-            return status;
-        }
-    }
-    for (size_t run = VALUE; run < RUNS; run++) {
-        for (size_t i = 0; i < count; i++) {
-            all[run * count + i] -= all[NONE * count + i];
-        }
-    }
-    report->value_norm = norm(all + VALUE * count, count);
-    report->score_norm = norm(all + SCORE * count, count);
-    report->total_norm = norm(all + BOTH * count, count);
-    for (size_t i = 0; i < count; i++) {
-        const double residual = fabs(all[VALUE * count + i] + all[SCORE * count + i] - all[BOTH * count + i]);
-        report->path_residual = fmax(report->path_residual, residual);
-    }
-    free(all);
-    return NMT_OK;
-}
-
 static nmt_status run_check(check *c, nmt_gradcheck_report *report, size_t elements, nmt_error *error)
 {
     const parameter_table *table = &c->model->parameters;
@@ -200,16 +172,16 @@ static nmt_status run_check(check *c, nmt_gradcheck_report *report, size_t eleme
     }
     free(scratch);
     TRY(status);
-    return check_paths(c, report, error);
+    return gradient_paths_measure(report, c->model, pairs, error);
 }
 
-nmt_status nmt_gradcheck(nmt_gradcheck_report *report, const char *config_path, const char *const *overrides,
-                         size_t override_count, size_t elements, nmt_error *error)
+nmt_status nmt_gradcheck(nmt_gradcheck_report *report, const char *config_path, const char *model_path,
+                         const char *const *overrides, size_t override_count, size_t elements, nmt_error *error)
 {
     check c = {0};
     memset(report, 0, sizeof *report);
     TRY(nmt_config_load(&c.config, config_path, overrides, override_count, error));
-    nmt_status status = set_up(&c, error);
+    nmt_status status = set_up(&c, model_path, error);
     if (status == NMT_OK) {
         status = run_check(&c, report, elements, error);
     }
@@ -222,6 +194,10 @@ nmt_status nmt_gradcheck(nmt_gradcheck_report *report, const char *config_path, 
 
 void nmt_gradcheck_clear(nmt_gradcheck_report *report)
 {
+    for (size_t i = 0; i < report->position_count; i++) {
+        free(report->positions[i].word);
+    }
+    free(report->positions);
     free(report->rows);
     memset(report, 0, sizeof *report);
 }
