@@ -127,10 +127,10 @@ static void teardown(attention_case *c)
 
 static void prepare(attention_case *c)
 {
-    attention_prepare(&c->layer, c->theta, &c->work, &c->source, c->compared, start);
+    attention_prepare(&c->layer, &(weights_view){.block = c->theta}, &c->work, &c->source, c->compared, start);
     if (c->layer.projected) {
-        projection_forward(&c->layer.value, c->theta, c->work.projected_values, c->layer.value.out, c->summed, c->C,
-                           TOKENS);
+        projection_forward(&c->layer.value, &(weights_view){.block = c->theta}, c->work.projected_values,
+                           c->layer.value.out, c->summed, c->C, TOKENS);
     } else {
         c->work.values = c->summed;
     }
@@ -141,9 +141,10 @@ static void forward(attention_case *c)
     prepare(c);
     for (size_t t = 0; t < c->target.steps; t++) {
         const size_t first = c->target.offset[t], rows = c->target.active[t];
-        attention_ask(&c->layer, c->theta, &c->work, c->s + first * c->state_stride, c->state_stride, first, rows);
-        attention_read(&c->layer, c->theta, &c->work, c->context + first * c->context_stride, c->context_stride, t,
-                       first, rows);
+        attention_ask(&c->layer, &(weights_view){.block = c->theta}, &c->work, c->s + first * c->state_stride,
+                      c->state_stride, first, rows);
+        attention_read(&c->layer, &(weights_view){.block = c->theta}, &c->work, c->context + first * c->context_stride,
+                       c->context_stride, t, first, rows);
     }
 }
 
@@ -528,15 +529,15 @@ static void test_worked_example(void **state)
     memcpy(theta + head->own, ones, sizeof ones);
     memcpy(theta + output.weight, identity, sizeof identity);
     real k[4], q[2], e[2], alpha[2], c[2] = {0}, p[2];
-    projection_forward(&head->key, theta, k, 2, h, 2, 2);
-    projection_forward(&head->query, theta, q, 2, s, 2, 1);
+    projection_forward(&head->key, &(weights_view){.block = theta}, k, 2, h, 2, 2);
+    projection_forward(&head->query, &(weights_view){.block = theta}, q, 2, s, 2, 1);
     head->score->energies(head, theta, e, q, k, 2);
     softmax_forward(alpha, e, 2, 2);
     for (size_t i = 0; i < 4; i++) {
         c[i % 2] += alpha[i / 2] * h[i];
     }
     readout_workspace work = {0};
-    readout_logits(&output, theta, p, c, 2, &work, 1);
+    readout_logits(&output, &(weights_view){.block = theta}, p, c, 2, &work, 1);
     softmax_forward(p, p, 2, 2);
     /* c as it is of the rounded weights; unrounded it is [0.3183, 1.3634]. */
     static const real printed[][2] = {{0.964, 1.726}, {0.318, 0.682}, {0.318, 1.364}, {0.260, 0.740}};

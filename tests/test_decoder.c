@@ -91,15 +91,17 @@ static void forward(decoder_case *c)
 {
     attention_workspace *work = &c->work.attention;
     const attention *attend = &c->layer.attention;
-    decoder_prepare(&c->layer, c->theta, &c->work, &c->pairs.source, c->annotations[STARTED], c->start);
-    attention_prepare(attend, c->theta, work, &c->pairs.source, c->annotations[COMPARED], c->start);
+    decoder_prepare(&c->layer, &(weights_view){.block = c->theta}, &c->work, &c->pairs.source, c->annotations[STARTED],
+                    c->start);
+    attention_prepare(attend, &(weights_view){.block = c->theta}, work, &c->pairs.source, c->annotations[COMPARED],
+                      c->start);
     work->values = c->annotations[SUMMED];
     if (attend->projected) {
         work->values = work->projected_values;
-        projection_forward(&attend->value, c->theta, work->projected_values, attend->value.out, c->annotations[SUMMED],
-                           C, TOKENS);
+        projection_forward(&attend->value, &(weights_view){.block = c->theta}, work->projected_values,
+                           attend->value.out, c->annotations[SUMMED], C, TOKENS);
     }
-    decoder_forward(&c->layer, c->theta, &c->work, &c->pairs);
+    decoder_forward(&c->layer, &(weights_view){.block = c->theta}, &c->work, &c->pairs);
 }
 
 static double loss(void *context)
@@ -331,7 +333,8 @@ static void check_steps(const decoder_options *options)
     arena space = {0};
     decoder_workspace step;
     lay_out(&c, &space, &step, SENTENCES, false);
-    decoder_prepare(&c.layer, c.theta, &step, &c.pairs.source, c.annotations[SUMMED], c.start);
+    decoder_prepare(&c.layer, &(weights_view){.block = c.theta}, &step, &c.pairs.source, c.annotations[SUMMED],
+                    c.start);
     const sequences *target = &c.pairs.input;
     const size_t F = c.layer.readout.features;
     for (size_t row = 0; row < SENTENCES; row++) {
@@ -339,7 +342,8 @@ static void check_steps(const decoder_options *options)
     }
     decoder_begin(&c.layer, &step, SENTENCES);
     for (size_t t = 0; t < target->steps; t++) {
-        decoder_step(&c.layer, c.theta, &step, target->id + target->offset[t], target->active[t]);
+        decoder_step(&c.layer, &(weights_view){.block = c.theta}, &step, target->id + target->offset[t],
+                     target->active[t]);
         assert_all_near(step.features, c.work.features + target->offset[t] * F, target->active[t] * F, 1e-14);
         assert_all_near(step.attention.alpha, c.work.attention.alpha + target->offset[t] * LONGEST,
                         target->active[t] * LONGEST, 1e-14);

@@ -58,7 +58,7 @@ static void teardown(encoder_case *c)
 static double loss(void *context)
 {
     encoder_case *c = context;
-    encoder_forward(&c->layer, c->theta, &c->work, &c->source);
+    encoder_forward(&c->layer, &(weights_view){.block = c->theta}, &c->work, &c->source);
     return gradcheck_sum(c->w, c->work.annotations, c->source.tokens * 2 * H);
 }
 

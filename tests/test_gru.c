@@ -86,8 +86,8 @@ static void forward(gru_case *c)
             const real *from = t > 0 ? c->h + (offset[t - 1] + row) * STATE_STRIDE : c->initial + row * H;
             memcpy(c->trace.previous + (offset[t] + row) * PREVIOUS_STRIDE, from, H * sizeof *from);
         }
-        gru_step_forward(&c->cell, c->theta, c->h + offset[t] * STATE_STRIDE, STATE_STRIDE, &c->trace, offset[t],
-                         active[t], c->scratch);
+        gru_step_forward(&c->cell, &(weights_view){.block = c->theta}, c->h + offset[t] * STATE_STRIDE, STATE_STRIDE,
+                         &c->trace, offset[t], active[t], c->scratch);
     }
 }
 

@@ -117,7 +117,7 @@ static void check_logits(readout_kind kind)
     double nats = 0;
     readout_declare(&c.layer, &c.table, kind, F, UNITS, V, READOUT_UNTIED);
     setup(&c, ROWS, 0);
-    readout_logits(&c.layer, c.theta, logits, c.features, STRIDE, &c.work, ROWS);
+    readout_logits(&c.layer, &(weights_view){.block = c.theta}, logits, c.features, STRIDE, &c.work, ROWS);
     for (size_t row = 0; row < ROWS; row++) {
         naive_output(&c, output, row);
         naive_logits(&c, expected, output);

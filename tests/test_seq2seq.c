@@ -513,10 +513,9 @@ static void reorder(decoding *state, fed *hypotheses, const size_t *parents, siz
 }
 
 /* Hypotheses start in the order of the sentences, multiply, change places and end; each goes on as if it were alone. */
-static void check_decoding(const char *more)
+static void check_decoding_of(nmt_model *model)
 {
     static const size_t doubled[HYPOTHESES] = {4, 4, 0, 0, 1, 1, 3, 3, 2, 2}, rest[3] = {7, 1, 8};
-    nmt_model *model = new_model(more);
     fed hypotheses[HYPOTHESES] = {{0}};
     batch pairs = {0};
     decoding *state;
@@ -534,14 +533,86 @@ static void check_decoding(const char *more)
     assert_int_equal(model_reorder(state, doubled, HYPOTHESES + 1, &error), NMT_INVALID);
     model_finish(state);
     batch_free(&pairs);
-    nmt_model_free(model);
 }
 
 static void test_decoding(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        check_decoding(choices[i]);
+        nmt_model *model = new_model(choices[i]);
+        check_decoding_of(model);
+        nmt_model_free(model);
+    }
+}
+
+/* Matrices rounded to what 8 bits hold of them; embeddings are read as they are unless the readout has them too. */
+static void round_matrices(nmt_model *model)
+{
+    int8_t q[256];
+    real scale;
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const tensor *entry = &model->parameters.tensors[i];
+        for (size_t row = 0; strstr(entry->name, "embedding") == NULL && row < entry->rows; row++) {
+            real *values = model->block + entry->offset + row * entry->columns;
+            quantize_row(q, &scale, values, entry->columns);
+            for (size_t k = 0; k < entry->columns; k++) {
+                values[k] = q[k] * scale;
+            }
+        }
+    }
+}
+
+/* Logits of the first sentence's first steps: [STEPS, TARGET_WORDS]. */
+static void first_logits(nmt_model *model, real *kept)
+{
+    batch own = {0};
+    decoding *state;
+    nmt_error error;
+    support_batch(&own, lines, 1);
+    support_ok(model_start(model, &own.source, 1, &state, &error), &error);
+    for (size_t t = 0; t < STEPS; t++) {
+        const real *logits, *alpha;
+        const int32_t token = t == 0 ? TOKEN_START : (int32_t)t + 3;
+        support_ok(model_step(state, &token, &logits, &alpha, &error), &error);
+        memcpy(kept + t * TARGET_WORDS, logits, TARGET_WORDS * sizeof *logits);
+        support_ok(model_reorder(state, &itself, 1, &error), &error);
+    }
+    model_finish(state);
+    batch_free(&own);
+}
+
+/* Decoding in 8 bits is decoding with rounded matrices, but for the rounding of what they multiply; it is as
+ * indifferent to company; and nothing but decoding changes. */
+static void test_decoding_in_8_bits(void **test_state)
+{
+    (void)test_state;
+    real quantized[STEPS * TARGET_WORDS], rounded[STEPS * TARGET_WORDS], plain[STEPS * TARGET_WORDS];
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        nmt_model *model = new_model(choices[i]);
+        nmt_error error;
+        double moved = 0;
+        batch pairs = {0};
+        support_batch(&pairs, lines, SENTENCES);
+        const double nats = loss_and_gradient(model, &pairs, NULL, 1).nats;
+        first_logits(model, plain);
+        support_ok(nmt_model_quantize(model, &error), &error);
+        support_ok(nmt_model_quantize(model, &error), &error);
+        first_logits(model, quantized);
+        assert_true(loss_and_gradient(model, &pairs, NULL, 1).nats == nats);
+        check_decoding_of(model);
+        nmt_model *other = new_model(choices[i]);
+        if (strstr(choices[i], "tied") == NULL) {
+            round_matrices(other);
+            first_logits(other, rounded);
+            for (size_t k = 0; k < STEPS * TARGET_WORDS; k++) {
+                moved = fmax(moved, fabs(quantized[k] - plain[k]));
+                assert_near(quantized[k], rounded[k], 1e-3);
+            }
+            assert_true(moved > 1e-3);
+        }
+        nmt_model_free(other);
+        nmt_model_free(model);
+        batch_free(&pairs);
     }
 }
 
@@ -591,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_a_source_of_unknown_words_moves_their_row_only),
         cmocka_unit_test(test_a_sentence_of_a_thousand_tokens),
         cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_decoding_in_8_bits),
         cmocka_unit_test(test_steps_are_teacher_forcing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

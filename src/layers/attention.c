@@ -110,8 +110,8 @@ static size_t head_column(const attention *layer, size_t j)
     return layer->projected ? j * layer->value_size : 0;
 }
 
-void attention_prepare(const attention *layer, const real *theta, attention_workspace *work, const sequences *source,
-                       const real *annotations, const uint32_t *start)
+void attention_prepare(const attention *layer, const weights_view *theta, attention_workspace *work,
+                       const sequences *source, const real *annotations, const uint32_t *start)
 {
     const size_t M = work->tokens, C = layer->annotation, A = value_columns(layer);
     work->start = start;
@@ -129,8 +129,8 @@ void attention_prepare(const attention *layer, const real *theta, attention_work
     }
 }
 
-void attention_ask(const attention *layer, const real *theta, attention_workspace *work, const real *s, size_t stride,
-                   size_t first, size_t rows)
+void attention_ask(const attention *layer, const weights_view *theta, attention_workspace *work, const real *s,
+                   size_t stride, size_t first, size_t rows)
 {
     const size_t K = layer->query_size, A = value_columns(layer);
     extent_forward(&layer->extent, theta, &work->extent, s, stride, first, rows);
@@ -218,12 +218,12 @@ static void read_rows(void *context, size_t begin, size_t end)
     }
 }
 
-void attention_read(const attention *layer, const real *theta, attention_workspace *work, real *context, size_t stride,
-                    size_t t, size_t first, size_t rows)
+void attention_read(const attention *layer, const weights_view *theta, attention_workspace *work, real *context,
+                    size_t stride, size_t t, size_t first, size_t rows)
 {
     const size_t A = value_columns(layer);
     real *joined = layer->projected ? work->joined + first * A : context;
-    reading step = {layer, theta, work, t, first, joined, layer->projected ? A : stride};
+    reading step = {layer, theta->block, work, t, first, joined, layer->projected ? A : stride};
     parallel_for(rows, 1, read_rows, &step);
     if (layer->projected) {
         projection_forward(&layer->output, theta, context, stride, joined, A, rows);

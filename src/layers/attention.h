@@ -83,16 +83,16 @@ void attention_layout(const attention *layer, attention_workspace *work, arena *
                       size_t rows, size_t width, bool with_gradient);
 
 /* Keys and values, once a sentence. `annotations`[M,C] and `start` as model/encoder.h has them. */
-void attention_prepare(const attention *layer, const real *theta, attention_workspace *work, const sequences *source,
-                       const real *annotations, const uint32_t *start);
+void attention_prepare(const attention *layer, const weights_view *theta, attention_workspace *work,
+                       const sequences *source, const real *annotations, const uint32_t *start);
 
 /* What is asked by rows first .. first+rows-1, whose states are s[rows, stride]. */
-void attention_ask(const attention *layer, const real *theta, attention_workspace *work, const real *s, size_t stride,
-                   size_t first, size_t rows);
+void attention_ask(const attention *layer, const weights_view *theta, attention_workspace *work, const real *s,
+                   size_t stride, size_t first, size_t rows);
 
 /* Alpha and context[rows, stride] of step t, whose rows start at `first`. */
-void attention_read(const attention *layer, const real *theta, attention_workspace *work, real *context, size_t stride,
-                    size_t t, size_t first, size_t rows);
+void attention_read(const attention *layer, const weights_view *theta, attention_workspace *work, real *context,
+                    size_t stride, size_t t, size_t first, size_t rows);
 
 /* The scores e[S] of a row that was read. False, and nothing is written, where several heads or a window stand between
  * them and alpha. */

@@ -28,8 +28,8 @@ void extent_layout(const extent *layer, extent_workspace *work, arena *space, si
     }
 }
 
-void extent_forward(const extent *layer, const real *theta, extent_workspace *work, const real *s, size_t stride,
-                    size_t first, size_t rows)
+void extent_forward(const extent *layer, const weights_view *theta, extent_workspace *work, const real *s,
+                    size_t stride, size_t first, size_t rows)
 {
     const size_t P = layer->hidden.out;
     if (layer->kind == EXTENT_LOCAL_P) {

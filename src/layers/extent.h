@@ -41,8 +41,8 @@ void extent_declare(extent *layer, parameter_table *table, extent_kind kind, siz
 void extent_layout(const extent *layer, extent_workspace *work, arena *space, size_t rows, int with_gradient);
 
 /* local-p: W_p s for rows first .. first+rows-1, whose states are s[rows, stride]. */
-void extent_forward(const extent *layer, const real *theta, extent_workspace *work, const real *s, size_t stride,
-                    size_t first, size_t rows);
+void extent_forward(const extent *layer, const weights_view *theta, extent_workspace *work, const real *s,
+                    size_t stride, size_t first, size_t rows);
 /* Sets p of one row, which belongs to step t and reads a sentence of S tokens. */
 void extent_centre(const extent *layer, const real *theta, extent_workspace *work, size_t row, size_t t, size_t S);
 

@@ -241,22 +241,22 @@ static void drop_previous(const gru *layer, const gru_trace *trace, size_t first
     dropout_apply(trace->masked + first * H, H, trace->mask, rows, H);
 }
 
-void gru_step_forward(const gru *layer, const real *theta, real *h, size_t stride, const gru_trace *trace, size_t first,
-                      size_t rows, real *scratch)
+void gru_step_forward(const gru *layer, const weights_view *theta, real *h, size_t stride, const gru_trace *trace,
+                      size_t first, size_t rows, real *scratch)
 {
     const size_t H = layer->hidden;
-    const real *W = theta + layer->weight_hh, *b = theta + layer->bias_hh;
+    const size_t W = layer->weight_hh, b = layer->bias_hh;
     gru_rows step = step_rows(layer, h, stride, trace, first, scratch);
     const size_t grain = rows_per_thread(H);
     drop_previous(layer, trace, first, rows);
     if (layer->reset == GRU_AFTER) {
-        linear_forward(scratch, 3 * H, step.read, step.read_stride, W, H, b, rows, 3 * H, H);
+        weights_forward(theta, scratch, 3 * H, step.read, step.read_stride, W, H, b, rows, 3 * H, H);
         parallel_for(rows, grain, after_forward, &step);
         return;
     }
-    linear_forward(scratch, 3 * H, step.read, step.read_stride, W, H, b, rows, 2 * H, H);
+    weights_forward(theta, scratch, 3 * H, step.read, step.read_stride, W, H, b, rows, 2 * H, H);
     parallel_for(rows, grain, before_forward_gates, &step);
-    linear_forward(scratch + 2 * H, 3 * H, step.recurrent, H, W + 2 * H * H, H, b + 2 * H, rows, H, H);
+    weights_forward(theta, scratch + 2 * H, 3 * H, step.recurrent, H, W + 2 * H * H, H, b + 2 * H, rows, H, H);
     parallel_for(rows, grain, before_forward_state, &step);
 }
 

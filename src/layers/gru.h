@@ -21,6 +21,7 @@
 #include "core/arena.h"
 #include "core/real.h"
 #include "layers/parameters.h"
+#include "layers/weights.h"
 
 typedef enum gru_reset { GRU_AFTER, GRU_BEFORE } gru_reset;
 
@@ -65,8 +66,8 @@ void gru_draw_mask(const gru *layer, const gru_trace *trace, size_t sequences);
 
 /* One step for `rows` rows of the trace from row `first` on. `h`[rows, stride] gets the new state; `scratch` holds
  * [rows,3H]. */
-void gru_step_forward(const gru *layer, const real *theta, real *h, size_t stride, const gru_trace *trace, size_t first,
-                      size_t rows, real *scratch);
+void gru_step_forward(const gru *layer, const weights_view *theta, real *h, size_t stride, const gru_trace *trace,
+                      size_t first, size_t rows, real *scratch);
 
 /* dh[rows,H] is the gradient at the new state and becomes the gradient at the state before. The gates' gradients are
  * overwritten from row `first` on; `scratch` holds [rows,2H]. */

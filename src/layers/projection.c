@@ -18,12 +18,11 @@ projection projection_declare(parameter_table *table, const char *name, size_t i
                         .bias = PROJECTION_NONE};
 }
 
-void projection_forward(const projection *map, const real *theta, real *y, size_t ldy, const real *x, size_t ldx,
-                        size_t rows)
+void projection_forward(const projection *map, const weights_view *theta, real *y, size_t ldy, const real *x,
+                        size_t ldx, size_t rows)
 {
     if (map->weight != PROJECTION_NONE) {
-        linear_forward(y, ldy, x, ldx, theta + map->weight, map->stride,
-                       map->bias != PROJECTION_NONE ? theta + map->bias : NULL, rows, map->out, map->in);
+        weights_forward(theta, y, ldy, x, ldx, map->weight, map->stride, map->bias, rows, map->out, map->in);
         return;
     }
     for (size_t row = 0; row < rows; row++) {

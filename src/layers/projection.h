@@ -10,8 +10,9 @@
 
 #include "core/real.h"
 #include "layers/parameters.h"
+#include "layers/weights.h"
 
-#define PROJECTION_NONE SIZE_MAX
+#define PROJECTION_NONE WEIGHTS_NO_BIAS
 
 typedef struct projection {
     size_t in, out;
@@ -26,8 +27,8 @@ projection projection_identity(size_t size);
 /* W of its own, started as attention parameters are; no b. */
 projection projection_declare(parameter_table *table, const char *name, size_t in, size_t out);
 
-void projection_forward(const projection *map, const real *theta, real *y, size_t ldy, const real *x, size_t ldx,
-                        size_t rows);
+void projection_forward(const projection *map, const weights_view *theta, real *y, size_t ldy, const real *x,
+                        size_t ldx, size_t rows);
 
 /* dx += W^T dy */
 void projection_backward_input(const projection *map, const real *theta, real *dx, size_t lddx, const real *dy,

@@ -23,7 +23,8 @@ void readout_declare(readout *layer, parameter_table *table, readout_kind kind, 
                        .units = kind == READOUT_KIND_LINEAR ? features : units,
                        .vocabulary = vocabulary};
     if (kind != READOUT_KIND_LINEAR) {
-        layer->hidden_weight = parameters_add(table, "readout.hidden.weight", hidden_size(layer), features, INIT_WEIGHT);
+        layer->hidden_weight =
+            parameters_add(table, "readout.hidden.weight", hidden_size(layer), features, INIT_WEIGHT);
     }
     if (kind == READOUT_KIND_TANH) {
         layer->hidden_bias = parameters_add(table, "readout.hidden.bias", layer->units, 0, INIT_ZERO);
@@ -73,7 +74,7 @@ void readout_layout(const readout *layer, readout_workspace *work, arena *space,
 }
 
 /* Sets work->output to what W_o reads. */
-static void hidden_forward(const readout *layer, const real *theta, const real *features, size_t stride,
+static void hidden_forward(const readout *layer, const weights_view *theta, const real *features, size_t stride,
                            readout_workspace *work, size_t rows)
 {
     if (layer->kind == READOUT_KIND_LINEAR) {
@@ -82,9 +83,9 @@ static void hidden_forward(const readout *layer, const real *theta, const real *
         return;
     }
     const size_t R = hidden_size(layer);
-    const real *b = layer->kind == READOUT_KIND_TANH ? theta + layer->hidden_bias : NULL;
-    linear_forward(work->hidden, R, features, stride, theta + layer->hidden_weight, layer->features, b, rows, R,
-                   layer->features);
+    const size_t bias = layer->kind == READOUT_KIND_TANH ? layer->hidden_bias : WEIGHTS_NO_BIAS;
+    weights_forward(theta, work->hidden, R, features, stride, layer->hidden_weight, layer->features, bias, rows, R,
+                    layer->features);
     if (layer->kind == READOUT_KIND_TANH) {
         tanh_forward(work->hidden, rows * R);
         work->output = work->hidden;
@@ -144,12 +145,12 @@ static void output_backward(const readout *layer, const real *theta, real *dthet
     }
 }
 
-void readout_logits(const readout *layer, const real *theta, real *logits, const real *features, size_t stride,
+void readout_logits(const readout *layer, const weights_view *theta, real *logits, const real *features, size_t stride,
                     readout_workspace *work, size_t rows)
 {
     hidden_forward(layer, theta, features, stride, work, rows);
-    linear_forward(logits, layer->vocabulary, work->output, work->output_stride, theta + layer->weight, layer->units,
-                   theta + layer->bias, rows, layer->vocabulary, layer->units);
+    weights_forward(theta, logits, layer->vocabulary, work->output, work->output_stride, layer->weight, layer->units,
+                    layer->bias, rows, layer->vocabulary, layer->units);
 }
 
 readout_sums readout_loss(const readout *layer, const real *theta, real *dtheta, real *dfeatures, const real *features,
@@ -160,7 +161,7 @@ readout_sums readout_loss(const readout *layer, const real *theta, real *dtheta,
     const int direct = is_direct(layer);
     real *doutput = direct ? dfeatures : work->doutput;
     const size_t dstride = direct ? stride : R;
-    hidden_forward(layer, theta, features, stride, work, rows);
+    hidden_forward(layer, &(weights_view){.block = theta}, features, stride, work, rows);
     drop_output(layer, work, rows);
     if (dtheta != NULL && !direct) {
         memset(doutput, 0, rows * R * sizeof *doutput);

@@ -17,6 +17,7 @@
 #include "core/arena.h"
 #include "core/real.h"
 #include "layers/parameters.h"
+#include "layers/weights.h"
 
 typedef enum readout_kind { READOUT_KIND_LINEAR, READOUT_KIND_TANH, READOUT_KIND_MAXOUT } readout_kind;
 
@@ -52,7 +53,7 @@ typedef struct readout_workspace {
 void readout_layout(const readout *layer, readout_workspace *work, arena *space, size_t rows, int with_gradient);
 
 /* logits[rows,V] of features[rows, stride]; `work` laid out for as many rows. */
-void readout_logits(const readout *layer, const real *theta, real *logits, const real *features, size_t stride,
+void readout_logits(const readout *layer, const weights_view *theta, real *logits, const real *features, size_t stride,
                     readout_workspace *work, size_t rows);
 
 typedef struct readout_sums {

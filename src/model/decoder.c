@@ -122,7 +122,7 @@ static void summarise_backward(const decoder *layer, real *dannotations, const d
     }
 }
 
-void decoder_prepare(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *source,
+void decoder_prepare(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *source,
                      const real *annotations, const uint32_t *start)
 {
     const size_t D = layer->options.hidden, X = summary_size(&layer->options), B = source->count;
@@ -132,41 +132,41 @@ void decoder_prepare(const decoder *layer, const real *theta, decoder_workspace 
         return;
     }
     summarise(layer, work, B);
-    linear_forward(work->initial, D, work->summary, X, theta + layer->initial_weight, X, theta + layer->initial_bias, B,
-                   D, X);
+    weights_forward(theta, work->initial, D, work->summary, X, layer->initial_weight, X, layer->initial_bias, B, D, X);
     tanh_forward(work->initial, B * D);
 }
 
 /* The embedded tokens' part of the gates, for `rows` rows from the first on. */
-static void embed(const decoder *layer, const real *theta, decoder_workspace *work, const int32_t *id, size_t rows)
+static void embed(const decoder *layer, const weights_view *theta, decoder_workspace *work, const int32_t *id,
+                  size_t rows)
 {
     const size_t E = layer->options.embedding_size, D = layer->options.hidden;
-    embedding_forward(work->embedded.data, work->embedded.stride, theta + layer->embedding, id, rows, E);
+    embedding_forward(work->embedded.data, work->embedded.stride, theta->block + layer->embedding, id, rows, E);
     if (work->embedding_mask != NULL) {
         dropout_mask(work->embedding_mask, rows * E, layer->options.dropout_embedding, work->embedding_key);
         dropout_mask_rows(work->embedding_mask, rows, E, layer->options.dropout_word, work->word_key);
         dropout_apply(work->embedded.data, work->embedded.stride, work->embedding_mask, rows, E);
     }
     dropped_forward(&work->cell_embedded, 0, rows);
-    linear_forward(work->trace.gates, 3 * D, work->cell_embedded.seen.data, work->cell_embedded.seen.stride,
-                   theta + layer->cell.weight_ih, layer->cell.input, theta + layer->cell.bias_ih, rows, 3 * D, E);
+    weights_forward(theta, work->trace.gates, 3 * D, work->cell_embedded.seen.data, work->cell_embedded.seen.stride,
+                    layer->cell.weight_ih, layer->cell.input, layer->cell.bias_ih, rows, 3 * D, E);
 }
 
-void decoder_ask(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+void decoder_ask(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     const columns *seen = &work->asked.seen;
     dropped_forward(&work->asked, first, rows);
     attention_ask(&layer->attention, theta, &work->attention, columns_row(seen, first), seen->stride, first, rows);
 }
 
-void decoder_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+void decoder_update(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     if (layer->fed > 0) {
         const columns *seen = &work->cell_fed.seen;
         dropped_forward(&work->cell_fed, first, rows);
-        linear_forward_add(work->trace.gates + first * 3 * D, 3 * D, columns_row(seen, first), seen->stride,
-                           theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
+        weights_forward_add(theta, work->trace.gates + first * 3 * D, 3 * D, columns_row(seen, first), seen->stride,
+                            layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
     }
     gru_step_forward(&layer->cell, theta, columns_row(&work->state, first), work->state.stride, &work->trace, first,
                      rows, work->scratch);
@@ -212,7 +212,7 @@ static void draw_masks(const decoder *layer, const decoder_workspace *work, cons
     gru_draw_mask(&layer->cell, &work->trace, target->count);
 }
 
-void decoder_forward(const decoder *layer, const real *theta, decoder_workspace *work, const batch *pairs)
+void decoder_forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const batch *pairs)
 {
     const sequences *target = &pairs->input;
     for (size_t row = 0; row < target->count; row++) {
@@ -234,7 +234,7 @@ void decoder_begin(const decoder *layer, decoder_workspace *work, size_t rows)
     }
 }
 
-void decoder_step(const decoder *layer, const real *theta, decoder_workspace *work, const int32_t *previous,
+void decoder_step(const decoder *layer, const weights_view *theta, decoder_workspace *work, const int32_t *previous,
                   size_t rows)
 {
     embed(layer, theta, work, previous, rows);

@@ -113,11 +113,11 @@ void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space,
                     size_t width, bool with_gradient);
 
 /* Attention's view of the source, and s_0 of every sentence. `annotations` and `start` as encoder.h has them. */
-void decoder_prepare(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *source,
+void decoder_prepare(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *source,
                      const real *annotations, const uint32_t *start);
 
 /* Teacher forcing over the whole target; fills features and alpha. */
-void decoder_forward(const decoder *layer, const real *theta, decoder_workspace *work, const batch *pairs);
+void decoder_forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const batch *pairs);
 
 /*
  * From work->dfeatures, which it changes, adds to dtheta and to dannotations [M,C]; `paths` says through which of
@@ -134,7 +134,7 @@ void decoder_backward(const decoder *layer, const real *theta, real *dtheta, rea
 void decoder_begin(const decoder *layer, decoder_workspace *work, size_t rows);
 
 /* One step of all hypotheses. Fills features and attention.alpha of rows 0 .. rows-1. */
-void decoder_step(const decoder *layer, const real *theta, decoder_workspace *work, const int32_t *previous,
+void decoder_step(const decoder *layer, const weights_view *theta, decoder_workspace *work, const int32_t *previous,
                   size_t rows);
 
 /* Hypothesis i goes on as what hypothesis parents[i] became; work->attention.sentence is the caller's to set. */

@@ -50,7 +50,8 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
         o->readout_embedding ? columns_of(work->dfeatures, D + C, F) : columns_own(space, rows, o->embedding_size);
 }
 
-static void step(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
+static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
+                 size_t rows)
 {
     decoder_ask(layer, theta, work, first, rows);
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
@@ -58,7 +59,7 @@ static void step(const decoder *layer, const real *theta, decoder_workspace *wor
     decoder_update(layer, theta, work, first, rows);
 }
 
-static void forward(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *target)
+static void forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target)
 {
     for (size_t t = 0; t < target->steps; t++) {
         decoder_continue(layer, work, target, t);

@@ -56,19 +56,20 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
     work->dcombination = arena_reals(space, rows * D);
 }
 
-static void read(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
+static void read(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
+                 size_t rows)
 {
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
                    t, first, rows);
 }
 
 /* s~ = tanh(W_c [c ; s]) */
-static void combine(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+static void combine(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     const size_t D = layer->options.hidden, stride = work->context.stride;
     real *attentional = work->features + first * D;
-    linear_forward(attentional, D, columns_row(&work->context, first), stride, theta + layer->combination, stride, NULL,
-                   rows, D, stride);
+    weights_forward(theta, attentional, D, columns_row(&work->context, first), stride, layer->combination, stride,
+                    WEIGHTS_NO_BIAS, rows, D, stride);
     tanh_forward(attentional, rows * D);
 }
 
@@ -84,7 +85,8 @@ static void combine_backward(const decoder *layer, const real *theta, decoder_wo
     linear_backward_input(dcombined, stride, dsum, D, theta + layer->combination, stride, rows, D, stride);
 }
 
-static void step(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows)
+static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
+                 size_t rows)
 {
     decoder_update(layer, theta, work, first, rows);
     decoder_ask(layer, theta, work, first, rows);
@@ -92,7 +94,7 @@ static void step(const decoder *layer, const real *theta, decoder_workspace *wor
     combine(layer, theta, work, first, rows);
 }
 
-static void forward(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *target)
+static void forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target)
 {
     const bool feeding = layer->options.input_feeding;
     for (size_t t = 0; t < target->steps; t++) {

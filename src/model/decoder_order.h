@@ -17,10 +17,11 @@ struct decoder_order {
     void (*layout_gradient)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
 
     /* One step t, whose rows start at `first` and have their previous state and embedded token. */
-    void (*step)(const decoder *layer, const real *theta, decoder_workspace *work, size_t t, size_t first, size_t rows);
+    void (*step)(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
+                 size_t rows);
 
     /* All steps; backward down to the gates, to attention's queries and keys, and to work->carry at s_0. */
-    void (*forward)(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *target);
+    void (*forward)(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target);
     void (*backward)(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
                      const sequences *target);
 };
@@ -30,12 +31,13 @@ void decoder_continue(const decoder *layer, decoder_workspace *work, const seque
 
 /* Asks attention for rows first .. first+rows-1; and from its queries back to the states that asked, ds[rows, stride],
  * adding. */
-void decoder_ask(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows);
+void decoder_ask(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows);
 void decoder_ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *ds, size_t stride,
                           size_t first, size_t rows);
 
 /* s_t of rows first .. first+rows-1, from their gates' embedded part, what is fed, and s_{t-1}. */
-void decoder_update(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows);
+void decoder_update(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
+                    size_t rows);
 
 /* work->carry goes from s_t to s_{t-1}; dfed[rows, stride], unless NULL, is added to. */
 void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,

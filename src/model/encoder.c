@@ -49,7 +49,7 @@ void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space,
 /* What a loop over the two directions needs. */
 typedef struct encoder_pass {
     const encoder *layer;
-    const real *theta;
+    const weights_view *theta; /* in backward only its block */
     encoder_workspace *work;
     const sequences *source;
 } encoder_pass;
@@ -72,6 +72,7 @@ static void direction_forward(const encoder_pass *pass, int d)
     const sequences *source = pass->source;
     encoder_direction_workspace *work = &pass->work->direction[d];
     const size_t H = pass->layer->hidden;
+    const weights_view theta = weights_beside(pass->theta, (size_t)d * source->count); /* the directions run at once */
     for (size_t k = 0; k < source->steps; k++) {
         const size_t t = d == FORWARD ? k : source->steps - 1 - k;
         const size_t first = source->offset[t], rows = source->active[t];
@@ -82,7 +83,7 @@ static void direction_forward(const encoder_pass *pass, int d)
             memcpy(previous, work->state + source->offset[from] * H, going_on * H * sizeof *previous);
         }
         memset(previous + going_on * H, 0, (rows - going_on) * H * sizeof *previous);
-        gru_step_forward(&pass->layer->direction[d], pass->theta, work->state + first * H, H, &work->trace, first, rows,
+        gru_step_forward(&pass->layer->direction[d], &theta, work->state + first * H, H, &work->trace, first, rows,
                          work->scratch);
     }
 }
@@ -108,7 +109,7 @@ static void join_directions(const encoder *layer, encoder_workspace *work, const
     }
 }
 
-void encoder_forward(const encoder *layer, const real *theta, encoder_workspace *work, const sequences *source)
+void encoder_forward(const encoder *layer, const weights_view *theta, encoder_workspace *work, const sequences *source)
 {
     const size_t N = source->tokens, E = layer->embedding_size, H = layer->hidden;
     uint32_t start = 0;
@@ -116,7 +117,7 @@ void encoder_forward(const encoder *layer, const real *theta, encoder_workspace 
         work->start[row] = start;
         start += source->length[row];
     }
-    embedding_forward(work->embedded, E, theta + layer->embedding, source->id, N, E);
+    embedding_forward(work->embedded, E, theta->block + layer->embedding, source->id, N, E);
     if (work->embedding_mask != NULL) {
         dropout_mask(work->embedding_mask, N * E, layer->dropout_embedding, work->embedding_key);
         dropout_mask_rows(work->embedding_mask, N, E, layer->dropout_word, work->word_key);
@@ -125,8 +126,8 @@ void encoder_forward(const encoder *layer, const real *theta, encoder_workspace 
     for (int d = 0; d < DIRECTIONS; d++) {
         const gru *cell = &layer->direction[d];
         gru_draw_mask(cell, &work->direction[d].trace, source->count);
-        linear_forward(work->direction[d].trace.gates, 3 * H, work->embedded, E, theta + cell->weight_ih, E,
-                       theta + cell->bias_ih, N, 3 * H, E);
+        weights_forward(theta, work->direction[d].trace.gates, 3 * H, work->embedded, E, cell->weight_ih, E,
+                        cell->bias_ih, N, 3 * H, E);
     }
     encoder_pass pass = {layer, theta, work, source};
     parallel_for(DIRECTIONS, 1, directions_forward, &pass);
@@ -153,8 +154,8 @@ static void direction_backward(const encoder_pass *pass, int d)
                 dh[i] += da[i];
             }
         }
-        gru_step_backward(&pass->layer->direction[d], pass->theta, work->carry, &work->trace, &work->gradient, first,
-                          rows, work->scratch);
+        gru_step_backward(&pass->layer->direction[d], pass->theta->block, work->carry, &work->trace, &work->gradient,
+                          first, rows, work->scratch);
     }
 }
 
@@ -169,7 +170,8 @@ void encoder_backward(const encoder *layer, const real *theta, real *dtheta, enc
                       const sequences *source)
 {
     const size_t N = source->tokens, E = layer->embedding_size, H = layer->hidden;
-    encoder_pass pass = {layer, theta, work, source};
+    const weights_view all = {.block = theta};
+    encoder_pass pass = {layer, &all, work, source};
     if (work->annotation_mask != NULL) {
         dropout_apply(work->dannotations, 2 * H, work->annotation_mask, N, 2 * H);
     }

@@ -53,7 +53,8 @@ void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space,
                     int with_gradient);
 
 /* Fills work->annotations and work->start. */
-void encoder_forward(const encoder *layer, const real *theta, encoder_workspace *work, const sequences *source);
+/* `theta` has room for inputs of as many rows as there are tokens, and twice as many as sentences. */
+void encoder_forward(const encoder *layer, const weights_view *theta, encoder_workspace *work, const sequences *source);
 
 /* From work->dannotations, adds to dtheta. */
 void encoder_backward(const encoder *layer, const real *theta, real *dtheta, encoder_workspace *work,

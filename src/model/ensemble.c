@@ -28,6 +28,15 @@ static void free_architecture(void *architecture)
     }
 }
 
+static nmt_status quantize(nmt_model *model, nmt_error *error)
+{
+    const ensemble *of = model->architecture;
+    for (size_t i = 0; i < of->count; i++) {
+        TRY(nmt_model_quantize(of->members[i], error));
+    }
+    return NMT_OK;
+}
+
 /* ---- who may stand together -----------------------------------------------------------------------------------------
  */
 
@@ -292,6 +301,7 @@ static const model_interface ensemble_interface = {.name = "ensemble",
                                                    .step = step,
                                                    .reorder = reorder,
                                                    .align = align,
+                                                   .quantize = quantize,
                                                    .finish = finish,
                                                    .free_architecture = free_architecture};
 

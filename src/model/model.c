@@ -63,9 +63,15 @@ void nmt_model_free(nmt_model *model)
     vocabulary_free(model->source_words);
     vocabulary_free(model->target_words);
     free(model->block);
+    weights_quantized_free(model->quantized);
     free(model->history);
     free(model->version);
     free(model);
+}
+
+nmt_status nmt_model_quantize(nmt_model *model, nmt_error *error)
+{
+    return model->quantized == NULL ? model->interface->quantize(model, error) : NMT_OK;
 }
 
 nmt_status model_loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,

@@ -21,6 +21,7 @@
 #include "data/batch.h"
 #include "data/vocabulary.h"
 #include "layers/parameters.h"
+#include "layers/weights.h"
 #include "model/config.h"
 
 typedef struct model_interface model_interface;
@@ -53,6 +54,7 @@ struct model_interface {
                        nmt_error *error);
     nmt_status (*reorder)(decoding *state, const size_t *parents, size_t count, nmt_error *error);
     nmt_status (*align)(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error);
+    nmt_status (*quantize)(nmt_model *model, nmt_error *error); /* as nmt_model_quantize, the first time */
     void (*observe)(const decoding *state, model_observation *seen); /* NULL: there is no one state */
     void (*finish)(decoding *state);
     void (*free_architecture)(void *architecture);
@@ -63,10 +65,11 @@ struct nmt_model {
     nmt_config *config;
     vocabulary *source_words, *target_words; /* separate objects even when shared */
     parameter_table parameters;
-    real *block;        /* [parameters.size] */
-    void *architecture; /* what the interface keeps: layers and workspace */
-    char *history;      /* JSON array of validations */
-    char *version;      /* of the program that wrote it */
+    real *block;                  /* [parameters.size] */
+    weights_quantized *quantized; /* what decoding reads instead, or NULL: nmt_model_quantize */
+    void *architecture;           /* what the interface keeps: layers and workspace */
+    char *history;                /* JSON array of validations */
+    char *version;                /* of the program that wrote it */
 };
 
 /* A model that has its table of parameters and no block yet: what it takes is known before it is taken. Takes ownership

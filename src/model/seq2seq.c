@@ -133,10 +133,11 @@ static void draw_dropout_keys(seq2seq_workspace *work, uint64_t seed, uint64_t u
 static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, const batch *pairs)
 {
     const seq2seq *net = model->architecture;
-    encoder_forward(&net->encoder, model->block, &work->encoder, &pairs->source);
-    decoder_prepare(&net->decoder, model->block, &work->decoder, &pairs->source, work->encoder.annotations,
+    const weights_view theta = {.block = model->block};
+    encoder_forward(&net->encoder, &theta, &work->encoder, &pairs->source);
+    decoder_prepare(&net->decoder, &theta, &work->decoder, &pairs->source, work->encoder.annotations,
                     work->encoder.start);
-    decoder_forward(&net->decoder, model->block, &work->decoder, pairs);
+    decoder_forward(&net->decoder, &theta, &work->decoder, pairs);
 }
 
 /* With gradient, the objective is what training minimises: label smoothing and coverage penalty are in it. */
@@ -224,6 +225,7 @@ typedef struct seq2seq_decoding {
     decoding base;
     const nmt_model *model;
     arena space;
+    weights_view theta;
     seq2seq_workspace work;
     size_t rows;  /* hypotheses now */
     size_t width; /* room for as many */
@@ -237,6 +239,7 @@ static void decoding_layout(const seq2seq *net, seq2seq_decoding *state, const s
     decoder_layout(&net->decoder, &state->work.decoder, &state->space, sources, width, width, false);
     state->sentence_spare = arena_take(&state->space, width, sizeof(uint32_t));
     state->logits = arena_reals(&state->space, width * net->decoder.readout.vocabulary);
+    weights_layout(&state->theta, &state->space, sources->tokens + 2 * width);
 }
 
 static nmt_status start(nmt_model *model, const sequences *sources, size_t beam, decoding **out, nmt_error *error)
@@ -247,6 +250,7 @@ static nmt_status start(nmt_model *model, const sequences *sources, size_t beam,
     TRY(memory_new(&state, 1, sizeof *state, "decoding", error));
     state->base.interface = &seq2seq_interface;
     state->model = model;
+    state->theta = (weights_view){.block = model->block, .quantized = model->quantized};
     arena_measure(&state->space);
     decoding_layout(net, state, sources, width);
     const nmt_status status = arena_reserve(&state->space, "decoding", error);
@@ -258,8 +262,8 @@ static nmt_status start(nmt_model *model, const sequences *sources, size_t beam,
     state->rows = sources->count;
     state->width = width;
     decoder_workspace *work = &state->work.decoder;
-    encoder_forward(&net->encoder, model->block, &state->work.encoder, sources);
-    decoder_prepare(&net->decoder, model->block, work, sources, state->work.encoder.annotations,
+    encoder_forward(&net->encoder, &state->theta, &state->work.encoder, sources);
+    decoder_prepare(&net->decoder, &state->theta, work, sources, state->work.encoder.annotations,
                     state->work.encoder.start);
     for (size_t i = 0; i < sources->count; i++) {
         work->attention.sentence[i] = sources->row[i];
@@ -276,9 +280,9 @@ static nmt_status step(decoding *base, const int32_t *previous, const real **log
     seq2seq_decoding *state = (seq2seq_decoding *)base;
     const seq2seq *net = state->model->architecture;
     decoder_workspace *work = &state->work.decoder;
-    decoder_step(&net->decoder, state->model->block, work, previous, state->rows);
-    readout_logits(&net->decoder.readout, state->model->block, state->logits, work->features,
-                   net->decoder.readout.features, &work->readout, state->rows);
+    decoder_step(&net->decoder, &state->theta, work, previous, state->rows);
+    readout_logits(&net->decoder.readout, &state->theta, state->logits, work->features, net->decoder.readout.features,
+                   &work->readout, state->rows);
     *logits = state->logits;
     *alpha = work->attention.alpha;
     return NMT_OK;
@@ -333,12 +337,18 @@ static void finish(decoding *base)
     free(state);
 }
 
+static nmt_status quantize(nmt_model *model, nmt_error *error)
+{
+    return weights_quantize(&model->quantized, &model->parameters, model->block, error);
+}
+
 const model_interface seq2seq_interface = {.name = "attentional encoder-decoder",
                                            .loss = loss_and_gradient,
                                            .start = start,
                                            .step = step,
                                            .reorder = reorder,
                                            .align = align,
+                                           .quantize = quantize,
                                            .observe = observe,
                                            .finish = finish,
                                            .free_architecture = free_architecture};
