@@ -704,8 +704,10 @@ static void a_state_reads_back(void **state)
 {
     (void)state;
     static real written[2][BLOCK], found[2][BLOCK];
-    const state_block to_write[] = {{"parameters", written[0]}, {"optimizer.m", written[1]}};
-    const state_block to_read[] = {{"optimizer.m", found[1]}, {"parameters", found[0]}};
+    const state_block to_write[] = {{.name = "parameters", .values = written[0]},
+                                    {.name = "optimizer.m", .values = written[1]}};
+    const state_block to_read[] = {{.name = "optimizer.m", .values = found[1]},
+                                   {.name = "parameters", .values = found[0]}};
     for (size_t i = 0; i < BLOCK; i++) {
         written[0][i] = (real)(float)cos((double)i);
         written[1][i] = (real)(float)exp(-(double)i / 50);
@@ -728,7 +730,9 @@ static void a_state_reads_back(void **state)
                          "state: tensor \"optimizer.m\": expected shape [4999], found [5000]");
     assert_state_refused("state", to_read, 1, BLOCK,
                          "state: tensor \"parameters\": expected no tensor of this name, found one");
-    const state_block another[] = {{"optimizer.m", found[0]}, {"parameters", found[1]}, {"optimizer.v", found[0]}};
+    const state_block another[] = {{.name = "optimizer.m", .values = found[0]},
+                                   {.name = "parameters", .values = found[1]},
+                                   {.name = "optimizer.v", .values = found[0]}};
     assert_state_refused("state", another, 3, BLOCK,
                          "state: tensor \"optimizer.v\": expected an object in the header, found nothing");
     save_good();

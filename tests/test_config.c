@@ -369,7 +369,8 @@ static json *another_value(const char *section, const json *value)
     const char *key = json_key(value);
     const bool share = strcmp(section, "dropout") == 0 || strcmp(key, "momentum") == 0 ||
                        strcmp(key, "label_smoothing") == 0 || strcmp(key, "final_rate") == 0 ||
-                       strcmp(key, "average_decay") == 0;
+                       strcmp(key, "average_decay") == 0 ||
+                       (strcmp(section, "segmentation") == 0 && strcmp(key, "coverage") == 0);
     const double number = json_type_of(value) == JSON_NUMBER ? json_number(value) : 0;
     switch (json_type_of(value)) {
     case JSON_BOOLEAN:

@@ -621,7 +621,7 @@ static void poison_state(const nmt_model *model, const poison *with, size_t coun
     const parameter_table *table = &model->parameters;
     const char *path = run_path("last.state");
     real *block = malloc(table->size * sizeof *block);
-    const state_block parameters = {"parameters", block};
+    const state_block parameters = {.name = "parameters", .values = block};
     json *fields;
     nmt_error error;
     assert_int_equal(checkpoint_load_state(path, &fields, &parameters, 1, table->size, &error), NMT_OK);

@@ -10,6 +10,12 @@ const char *nmt_version(void)
     return NMT_VERSION;
 }
 
+#ifdef NMT_SENTENCEPIECE_VERSION
+#define PIECES "SentencePiece " NMT_SENTENCEPIECE_VERSION
+#else
+#define PIECES "none (built without SentencePiece)"
+#endif
+
 static char description[512];
 
 static void describe(void)
@@ -18,6 +24,7 @@ static void describe(void)
              "BLAS      %s\n"
              "cJSON     " NMT_CJSON_VERSION "\n"
              "utf8proc  " NMT_UTF8PROC_VERSION "\n"
+             "pieces    " PIECES "\n"
              "compiler  " __VERSION__ "\n",
              blas_description());
 }

@@ -30,7 +30,8 @@ typedef struct side {
     int file; /* -1: not open */
     char *line;
     size_t line_capacity;
-    text_buffer prepared;
+    text_buffer prepared, cut;
+    const segmenter *segmenter;
 } side;
 
 struct corpus {
@@ -65,6 +66,25 @@ static size_t count_tokens(const char *text, size_t length)
     return count;
 }
 
+/* A line as tokens: `*text` of `*length` bytes, which it replaces, borrowed until the next call. `number` is the
+ * line's, for messages. */
+static nmt_status tokenise(corpus *pairs, side *from, const char **text, size_t *length, size_t number,
+                           nmt_error *error)
+{
+    nmt_error own;
+    TRY(text_prepare(text, length, *text, *length, pairs->text, &from->prepared, error));
+    if (from->segmenter == NULL) {
+        return NMT_OK;
+    }
+    if (segmenter_cut(from->segmenter, *text, *length, &from->cut, &own) != NMT_OK) {
+        return error_set(error, own.status, "%s:%zu: %s", quote_path(&(path_quotation){{0}}, from->path), number,
+                         own.message);
+    }
+    *text = from->cut.bytes;
+    *length = from->cut.length;
+    return NMT_OK;
+}
+
 /* Reads the next line of one side and measures it; `line->raw` is NULL at the end. */
 static nmt_status scan_line(corpus *pairs, int which, nmt_reader *reader, scanned_line *line, nmt_error *error)
 {
@@ -78,8 +98,9 @@ static nmt_status scan_line(corpus *pairs, int which, nmt_reader *reader, scanne
                          "%s:%zu: a corpus may have %" PRIu32 " lines, of as many bytes, at the most",
                          quote_path(&(path_quotation){{0}}, from->path), nmt_reader_line(reader), UINT32_MAX);
     }
-    TRY(text_prepare(&line->text, &line->text_length, line->raw, line->raw_length, pairs->text, &from->prepared,
-                     error));
+    line->text = line->raw;
+    line->text_length = line->raw_length;
+    TRY(tokenise(pairs, from, &line->text, &line->text_length, nmt_reader_line(reader), error));
     line->offset = io_reader_offset(reader);
     line->hash = hash_bytes(line->raw, line->raw_length);
     line->tokens = count_tokens(line->text, line->text_length);
@@ -219,6 +240,8 @@ nmt_status corpus_open(corpus **pairs, const corpus_options *options, word_count
     TRY(memory_new(&opened, 1, sizeof *opened, "a corpus", error));
     opened->text = options->text;
     opened->max_length = options->max_length;
+    opened->sides[SOURCE].segmenter = options->source_segmenter;
+    opened->sides[TARGET].segmenter = options->target_segmenter;
     opened->sides[SOURCE].file = -1;
     opened->sides[TARGET].file = -1;
     nmt_status status = side_open(&opened->sides[SOURCE], options->source_path, error);
@@ -249,6 +272,7 @@ void corpus_close(corpus *pairs)
         free(closed->path);
         free(closed->line);
         text_buffer_free(&closed->prepared);
+        text_buffer_free(&closed->cut);
     }
     free(pairs->places);
     free(pairs);
@@ -315,8 +339,8 @@ static nmt_status read_side(corpus *pairs, int which, size_t index, const vocabu
     if (length < place->bytes[which] || (uint32_t)hash_bytes(from->line, length) != place->hash[which]) {
         return text_changed(from, place, error);
     }
-    const char *cursor;
-    TRY(text_prepare(&cursor, &length, from->line, length, pairs->text, &from->prepared, error));
+    const char *cursor = from->line;
+    TRY(tokenise(pairs, from, &cursor, &length, place->line, error));
     const char *end = cursor + length;
     for (uint32_t t = 0; t < place->tokens[which]; t++) {
         const char *token;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "data/segmenter.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
 
@@ -19,15 +20,16 @@ typedef struct corpus corpus;
 typedef struct corpus_options {
     const char *source_path, *target_path;
     text_options text;
+    const segmenter *source_segmenter, *target_segmenter; /* borrowed; NULL: tokens are words */
     size_t max_length; /* tokens on either side, without `</s>`; longer pairs are left out and counted; 0: no bound */
 } corpus_options;
 
 /* What the scan found. */
 typedef struct corpus_summary {
-    uint64_t lines;      /* pairs in the files */
-    uint64_t kept;       /* pairs that training sees */
-    uint64_t empty;      /* left out: at least one side without a token */
-    uint64_t too_long;   /* left out: a side over max_length */
+    uint64_t lines;                        /* pairs in the files */
+    uint64_t kept;                         /* pairs that training sees */
+    uint64_t empty;                        /* left out: at least one side without a token */
+    uint64_t too_long;                     /* left out: a side over max_length */
     uint64_t source_tokens, target_tokens; /* of the kept pairs, without `</s>` */
     uint64_t fingerprint; /* hash of every line of both files: a resumed run checks that the text is the same */
 } corpus_summary;

@@ -109,6 +109,25 @@ bool text_next_token(const char **cursor, const char *end, const char **token, s
     return *length > 0;
 }
 
+bool text_next_character(const char **cursor, const char *end, const char **character, size_t *length)
+{
+    const char *c = *cursor;
+    utf8proc_int32_t before = 0, state = 0;
+    *character = c;
+    while (c < end) {
+        utf8proc_int32_t code;
+        const utf8proc_ssize_t size = utf8proc_iterate((const utf8proc_uint8_t *)c, end - c, &code);
+        if (c > *character && (size <= 0 || utf8proc_grapheme_break_stateful(before, code, &state))) {
+            break;
+        }
+        before = code;
+        c += size > 0 ? size : 1; /* a byte that is not UTF-8 stands alone */
+    }
+    *length = (size_t)(c - *character);
+    *cursor = c;
+    return *length > 0;
+}
+
 size_t text_utf8_error(const char *text, size_t length)
 {
     return utf8_error(text, length);

@@ -31,10 +31,10 @@ typedef struct aligner {
     size_t alpha_capacity;
 } aligner;
 
-static nmt_status side_set_up(side *to, const char *const *lines, size_t count, const vocabulary *words,
+static nmt_status side_set_up(side *to, const char *const *lines, size_t count, sentence_side which,
                               const aligner *work, const char *what, nmt_error *error)
 {
-    TRY(sentences_create(&to->sentences, lines, count, words, work->model->config, what, error));
+    TRY(sentences_create(&to->sentences, lines, count, work->model, which, what, error));
     TRY(memory_new(&to->ids, work->batch_size, sizeof *to->ids, "a batch of alignments", error));
     return memory_new(&to->lengths, work->batch_size, sizeof *to->lengths, "a batch of alignments", error);
 }
@@ -101,9 +101,8 @@ static nmt_status align_all(aligner *work, nmt_alignment *alignments, nmt_error 
 static nmt_status set_up(aligner *work, const char *const *sources, const char *const *targets, size_t count,
                          nmt_error *error)
 {
-    const nmt_model *model = work->model;
-    TRY(side_set_up(&work->source, sources, count, model->source_words, work, "source line", error));
-    TRY(side_set_up(&work->target, targets, count, model->target_words, work, "target line", error));
+    TRY(side_set_up(&work->source, sources, count, SENTENCE_SOURCE, work, "source line", error));
+    TRY(side_set_up(&work->target, targets, count, SENTENCE_TARGET, work, "target line", error));
     return sentences_by_length(&work->order, &work->order_count, work->source.sentences, work->target.sentences, count,
                                error);
 }

@@ -153,7 +153,7 @@ nmt_status nmt_explain(nmt_model *model, const char *line, nmt_explanation *expl
     if (model->interface->observe == NULL) {
         return error_set(error, NMT_UNSUPPORTED, "expected one model, found an ensemble: its steps have no one state");
     }
-    TRY(sentences_create(&read, &line, 1, model->source_words, model->config, "line", error));
+    TRY(sentences_create(&read, &line, 1, model, SENTENCE_SOURCE, "line", error));
     nmt_status status = NMT_OK;
     if (read->length > 0) {
         status = explain_sentence(&work, read, error);

@@ -124,8 +124,8 @@ static nmt_status set_up(scorer *work, const char *const *sources, const char *c
 {
     const nmt_model *model = work->model;
     const char *what = "a batch of scores";
-    TRY(sentences_create(&work->sources, sources, count, model->source_words, model->config, "source line", error));
-    TRY(sentences_create(&work->targets, targets, count, model->target_words, model->config, "target line", error));
+    TRY(sentences_create(&work->sources, sources, count, model, SENTENCE_SOURCE, "source line", error));
+    TRY(sentences_create(&work->targets, targets, count, model, SENTENCE_TARGET, "target line", error));
     TRY(memory_new(&work->ids, work->batch_size, sizeof *work->ids, what, error));
     TRY(memory_new(&work->lengths, work->batch_size, sizeof *work->lengths, what, error));
     TRY(memory_new(&work->pairs, work->batch_size, sizeof *work->pairs, what, error));

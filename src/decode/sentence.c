@@ -43,37 +43,66 @@ static nmt_status check_utf8(const char *what, size_t number, const char *line, 
                      (unsigned)(unsigned char)line[fault]);
 }
 
-static nmt_status encode_all(sentence *list, size_t count, const vocabulary *words, text_options options,
-                             const char *what, nmt_error *error)
+/* How one side of the model reads text. */
+typedef struct reading {
+    const vocabulary *words;
+    const segmenter *segmenter;
+    text_options options;
+    const char *what;
+    text_buffer prepared, cut;
+} reading;
+
+/* Replaces the line by its pieces or characters. */
+static nmt_status cut(sentence *it, size_t number, reading *by, const char **text, size_t *length, nmt_error *error)
 {
-    text_buffer buffer = {0};
+    nmt_error own;
+    if (segmenter_cut(by->segmenter, *text, *length, &by->cut, &own) != NMT_OK) {
+        return error_set(error, own.status, "%s %zu: %s", by->what, number, own.message);
+    }
+    TRY(memory_copy_text(&it->cut, by->cut.bytes, by->cut.length, "a sentence", error));
+    *text = it->line = it->cut;
+    *length = it->line_length = by->cut.length;
+    return NMT_OK;
+}
+
+static nmt_status read_sentence(sentence *it, size_t number, reading *by, nmt_error *error)
+{
+    const char *text;
+    size_t length;
+    TRY(check_utf8(by->what, number, it->line, it->line_length, error));
+    TRY(text_prepare(&text, &length, it->line, it->line_length, by->options, &by->prepared, error));
+    if (by->segmenter != NULL) {
+        TRY(cut(it, number, by, &text, &length, error));
+    }
+    return encode(it, text, length, by->words, error);
+}
+
+static nmt_status encode_all(sentence *list, size_t count, reading *by, nmt_error *error)
+{
     nmt_status status = NMT_OK;
     for (size_t i = 0; i < count && status == NMT_OK; i++) {
-        const char *text;
-        size_t length;
-        status = check_utf8(what, i + 1, list[i].line, list[i].line_length, error);
-        if (status == NMT_OK) {
-            status = text_prepare(&text, &length, list[i].line, list[i].line_length, options, &buffer, error);
-        }
-        if (status == NMT_OK) {
-            status = encode(&list[i], text, length, words, error);
-        }
+        status = read_sentence(&list[i], i + 1, by, error);
     }
-    text_buffer_free(&buffer);
+    text_buffer_free(&by->prepared);
+    text_buffer_free(&by->cut);
     return status;
 }
 
-nmt_status sentences_create(sentence **list, const char *const *lines, size_t count, const vocabulary *words,
-                            const nmt_config *config, const char *what, nmt_error *error)
+nmt_status sentences_create(sentence **list, const char *const *lines, size_t count, const nmt_model *model,
+                            sentence_side side, const char *what, nmt_error *error)
 {
+    const bool source = side == SENTENCE_SOURCE;
+    reading by = {.words = source ? model->source_words : model->target_words,
+                  .segmenter = source ? model->segmenters.source : model->segmenters.target,
+                  .options = {.nfc = model->config->data.nfc, .lowercase = model->config->data.lowercase},
+                  .what = what};
     sentence *made;
     TRY(memory_new(&made, count, sizeof *made, "the sentences", error));
     for (size_t i = 0; i < count; i++) {
         made[i].line = lines[i];
         made[i].line_length = strlen(lines[i]);
     }
-    const text_options options = {.nfc = config->data.nfc, .lowercase = config->data.lowercase};
-    const nmt_status status = encode_all(made, count, words, options, what, error);
+    const nmt_status status = encode_all(made, count, &by, error);
     if (status != NMT_OK) {
         sentences_free(made, count);
         return status;
@@ -86,6 +115,7 @@ void sentences_free(sentence *list, size_t count)
 {
     for (size_t i = 0; list != NULL && i < count; i++) {
         free(list[i].ids);
+        free(list[i].cut);
     }
     free(list);
 }

@@ -6,25 +6,26 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "data/vocabulary.h"
-#include "model/config.h"
+#include "model/model.h"
 
 typedef struct sentence {
-    const char *line; /* as it stood in the text, borrowed from the caller */
+    const char *line; /* as it stood in the text, borrowed from the caller; or `cut` */
+    char *cut;        /* the line in pieces or characters; NULL: its tokens are words */
     size_t line_length;
-    int32_t *ids;  /* [length + 1] after the configured normalisation, `</s>` last */
+    int32_t *ids;  /* [length + 1] after the configured normalisation and segmentation, `</s>` last */
     size_t length; /* tokens without `</s>` */
 } sentence;
 
 /*
- * Encodes `count` lines; `*list` is the caller's: sentences_free. The lines must outlive it.
- * Errors: NMT_INVALID for a line that is not UTF-8, "<what> 3: ..." with its number from 1.
+ * Encodes `count` lines as text of one side of the model; `*list` is the caller's: sentences_free. The lines must
+ * outlive it. Errors: NMT_INVALID for a line that is not UTF-8, "<what> 3: ..." with its number from 1.
  */
-nmt_status sentences_create(sentence **list, const char *const *lines, size_t count, const vocabulary *words,
-                            const nmt_config *config, const char *what, nmt_error *error);
+typedef enum sentence_side { SENTENCE_SOURCE, SENTENCE_TARGET } sentence_side;
+nmt_status sentences_create(sentence **list, const char *const *lines, size_t count, const nmt_model *model,
+                            sentence_side side, const char *what, nmt_error *error);
 void sentences_free(sentence *list, size_t count);
 
-/* Token `index` < length as it stood in the text, in its `*size` bytes; borrowed from the line. */
+/* Token `index` < length as it stood in the text, in its `*size` bytes; borrowed from the sentence. */
 const char *sentence_token(const sentence *from, size_t index, size_t *size);
 
 /* tokens[length + 1]: copies of the tokens as they stood in the text, then `</s>`; each the caller's: free(). On

@@ -114,6 +114,9 @@ static nmt_status render(translator *work, nmt_translation *translation, const s
 {
     TRY(choose_pieces(work, source, from, error));
     TRY(join_pieces(&translation->text, work->pieces, hypothesis_words(from), error));
+    if (work->model->segmenters.target != NULL) {
+        segmenter_join(translation->text);
+    }
     TRY(memory_new(&translation->token_log_probabilities, from->length, sizeof *translation->token_log_probabilities,
                    "a translation", error));
     memcpy(translation->token_log_probabilities, from->log_probabilities,
@@ -226,8 +229,7 @@ static nmt_status set_options(translator *work, const nmt_translate_options *opt
 static nmt_status set_up(translator *work, const char *const *lines, size_t count, nmt_error *error)
 {
     const char *what = "a batch of translations";
-    TRY(sentences_create(&work->sentences, lines, count, work->model->source_words, work->model->config, "line",
-                         error));
+    TRY(sentences_create(&work->sentences, lines, count, work->model, SENTENCE_SOURCE, "line", error));
     TRY(sentences_by_length(&work->order, &work->order_count, work->sentences, NULL, count, error));
     TRY(memory_new(&work->ids, work->batch_size, sizeof *work->ids, what, error));
     TRY(memory_new(&work->lengths, work->batch_size, sizeof *work->lengths, what, error));

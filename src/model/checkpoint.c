@@ -57,15 +57,66 @@ static void list_parameters(stored_tensor *list, const parameter_table *table, r
 {
     for (size_t i = 0; i < table->count; i++) {
         const tensor *each = &table->tensors[i];
-        list[i] = (stored_tensor){each->name, each->rows, each->columns, block != NULL ? block + each->offset : NULL};
+        list[i] = (stored_tensor){.name = each->name,
+                                  .rows = each->rows,
+                                  .columns = each->columns,
+                                  .values = block != NULL ? block + each->offset : NULL};
     }
+}
+
+/* Names of the piece models of both sides, NULL where there is none; of a joint one both are the same. */
+typedef struct piece_names {
+    const char *source, *target;
+} piece_names;
+
+static piece_names names_of(const nmt_config *config)
+{
+    piece_names names = {NULL, NULL};
+    if (config->segmentation.type == SEGMENT_PIECES) {
+        const bool joint = config->segmentation.joint && config->segmentation.sides == SEGMENT_BOTH;
+        names.source = joint ? "segmentation.joint" : config_segments_source(config) ? "segmentation.source" : NULL;
+        names.target = joint ? "segmentation.joint" : config_segments_target(config) ? "segmentation.target" : NULL;
+    }
+    return names;
+}
+
+size_t checkpoint_piece_blocks(state_block *blocks, const nmt_model *model)
+{
+    const piece_names names = names_of(model->config);
+    size_t count = 0;
+    if (names.source != NULL) {
+        state_block *block = &blocks[count++];
+        *block = (state_block){.name = names.source};
+        block->bytes = segmenter_model(model->segmenters.source, &block->size);
+    }
+    if (names.target != NULL && names.target != names.source) {
+        state_block *block = &blocks[count++];
+        *block = (state_block){.name = names.target};
+        block->bytes = segmenter_model(model->segmenters.target, &block->size);
+    }
+    return count;
+}
+
+enum { STORED_CAPACITY = PARAMETERS_CAPACITY + 2 };
+
+/* Parameters and piece models; returns how many. */
+static size_t list_model(stored_tensor *list, const nmt_model *model, real *block)
+{
+    state_block pieces[2];
+    const size_t count = checkpoint_piece_blocks(pieces, model);
+    list_parameters(list, &model->parameters, block);
+    for (size_t i = 0; i < count; i++) {
+        list[model->parameters.count + i] =
+            (stored_tensor){.name = pieces[i].name, .rows = pieces[i].size, .bytes = pieces[i].bytes};
+    }
+    return model->parameters.count + count;
 }
 
 nmt_status checkpoint_save_model(const nmt_model *model, const real *block, const char *path, nmt_error *error)
 {
-    stored_tensor list[PARAMETERS_CAPACITY];
-    list_parameters(list, &model->parameters, (real *)block); /* only read */
-    return safetensors_save(path, model_metadata(model), list, model->parameters.count, error);
+    stored_tensor list[STORED_CAPACITY];
+    const size_t count = list_model(list, model, (real *)block); /* only read */
+    return safetensors_save(path, model_metadata(model), list, count, error);
 }
 
 /* ---- models: reading
@@ -91,6 +142,42 @@ static nmt_status read_config(const safetensors *from, nmt_config **config, nmt_
     TRY(safetensors_json(from, "config", JSON_OBJECT, &object, error));
     const nmt_status status = config_from_json(config, object, safetensors_place(&where, from, "config"), error);
     json_free(object);
+    return status;
+}
+
+static nmt_status read_segmenter(safetensors *from, const char *name, segmenter **made, nmt_error *error)
+{
+    char *bytes;
+    size_t size;
+    place where;
+    if (name == NULL) {
+        return NMT_OK;
+    }
+    TRY(safetensors_read_bytes(from, name, &bytes, &size, error));
+    const nmt_status status = segmenter_of_pieces(made, bytes, size, safetensors_place(&where, from, name), error);
+    free(bytes);
+    return status;
+}
+
+static nmt_status make_segmenters(safetensors *from, segmenters *both, const nmt_config *config, nmt_error *error)
+{
+    const piece_names names = names_of(config);
+    const bool characters = config->segmentation.type == SEGMENT_CHARACTERS;
+    TRY(read_segmenter(from, names.source, &both->source, error));
+    TRY(read_segmenter(from, names.target, &both->target, error));
+    if (characters && config_segments_source(config)) {
+        TRY(segmenter_of_characters(&both->source, error));
+    }
+    return characters && config_segments_target(config) ? segmenter_of_characters(&both->target, error) : NMT_OK;
+}
+
+static nmt_status read_segmenters(safetensors *from, segmenters *both, const nmt_config *config, nmt_error *error)
+{
+    *both = (segmenters){NULL, NULL};
+    const nmt_status status = make_segmenters(from, both, config, error);
+    if (status != NMT_OK) {
+        segmenters_free(both);
+    }
     return status;
 }
 
@@ -130,17 +217,18 @@ static nmt_status keep_text(const safetensors *from, const char *key, char **tex
 /* The block is made only when the file is known to hold as many numbers: what a file costs is bounded by its length. */
 static nmt_status fill_model(safetensors *from, nmt_model *model, nmt_error *error)
 {
-    stored_tensor list[PARAMETERS_CAPACITY];
+    stored_tensor list[STORED_CAPACITY];
+    segmenters both;
     json *history;
     TRY(safetensors_json(from, "history", JSON_ARRAY, &history, error));
     json_free(history);
     TRY(keep_text(from, "history", &model->history, error));
     TRY(keep_text(from, "version", &model->version, error));
-    list_parameters(list, &model->parameters, NULL);
-    TRY(safetensors_check(from, list, model->parameters.count, error));
+    TRY(read_segmenters(from, &both, model->config, error));
+    TRY(model_segment(model, both, error));
+    TRY(safetensors_check(from, list, list_model(list, model, NULL), error));
     TRY(model_allocate(model, error));
-    list_parameters(list, &model->parameters, model->block);
-    return safetensors_read(from, list, model->parameters.count, error);
+    return safetensors_read(from, list, list_model(list, model, model->block), error);
 }
 
 nmt_status checkpoint_load_model(nmt_model **model, const char *path, nmt_error *error)
@@ -171,7 +259,10 @@ static nmt_status list_blocks(stored_tensor **list, const state_block *blocks, s
 {
     TRY(memory_new(list, block_count, sizeof **list, "the blocks of a state", error));
     for (size_t i = 0; i < block_count; i++) {
-        (*list)[i] = (stored_tensor){blocks[i].name, block_size, 0, blocks[i].values};
+        (*list)[i] = (stored_tensor){.name = blocks[i].name,
+                                     .rows = blocks[i].bytes != NULL ? blocks[i].size : block_size,
+                                     .values = blocks[i].values,
+                                     .bytes = blocks[i].bytes};
     }
     return NMT_OK;
 }
@@ -231,5 +322,17 @@ nmt_status checkpoint_load_state(const char *path, json **fields, const state_bl
     }
     safetensors_close(&from);
     free(list);
+    return status;
+}
+
+nmt_status checkpoint_load_segmenters(segmenters *both, const nmt_config *config, const char *path, nmt_error *error)
+{
+    safetensors from;
+    *both = (segmenters){NULL, NULL};
+    nmt_status status = safetensors_open(&from, path, "nmt-state", error);
+    if (status == NMT_OK) {
+        status = read_segmenters(&from, both, config, error);
+    }
+    safetensors_close(&from);
     return status;
 }

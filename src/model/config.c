@@ -68,6 +68,11 @@ static const choice optimizer_choices[] = {
 static const choice schedule_choices[] = {{"halving", SCHEDULE_HALVING}, {"constant", SCHEDULE_CONSTANT},
                                           {"plateau", SCHEDULE_PLATEAU}, {"inverse_sqrt", SCHEDULE_INVERSE_SQRT},
                                           {"linear", SCHEDULE_LINEAR},   {NULL, 0}};
+static const choice segmentation_choices[] = {
+    {"none", SEGMENT_NONE}, {"sentencepiece", SEGMENT_PIECES}, {"characters", SEGMENT_CHARACTERS}, {NULL, 0}};
+static const choice sides_choices[] = {
+    {"both", SEGMENT_BOTH}, {"source", SEGMENT_SOURCE}, {"target", SEGMENT_TARGET}, {NULL, 0}};
+static const choice pieces_choices[] = {{"bpe", PIECES_BPE}, {"unigram", PIECES_UNIGRAM}, {NULL, 0}};
 static const choice metric_choices[] = {{"loss", METRIC_LOSS}, {"bleu", METRIC_BLEU}, {NULL, 0}};
 
 #define SIZE_LARGEST 65536.0
@@ -117,6 +122,22 @@ static const config_key keys[] = {
     INTEGER(data.max_length, 50, 0, COUNT_LARGEST,
             "Leave out training pairs with more tokens than this on either side; they are counted in the log. 0: no "
             "limit."),
+
+    CHOICE(segmentation.type, "none", segmentation_choices,
+           "What the model takes for a token: a word of the text; a piece of a SentencePiece model (Kudo and "
+           "Richardson 2018); or a character, that is a grapheme cluster. The space between words becomes U+2581, "
+           "which the text must not hold. Translations are joined to words again."),
+    CHOICE(segmentation.sides, "both", sides_choices, "The sides of the text that are segmented."),
+    CHOICE(segmentation.model, "bpe", pieces_choices,
+           "The kind of piece model to learn: byte-pair encoding (Sennrich, Haddow and Birch 2016) or a unigram "
+           "language model (Kudo 2018). Text is not normalised on the way."),
+    INTEGER(segmentation.size, 10000, 2, 1e6, "Pieces of a model, the unknown one among them."),
+    BOOLEAN(segmentation.joint, true, "One piece model for both sides, learned from both texts; else one a side."),
+    NUMBER(segmentation.coverage, 1, KEY_OVER_MINIMUM, 0, 1,
+           "Share of the characters of the text that get pieces; the rarest others are unknown."),
+    TEXT(segmentation.source_file, NULL, KEY_PATH | KEY_NULLABLE,
+         "Take this SentencePiece model, for both sides where joint; null: learn one from the training text."),
+    TEXT(segmentation.target_file, NULL, KEY_PATH | KEY_NULLABLE, "The same for the target side."),
 
     BOOLEAN(vocabulary.shared, false,
             "One vocabulary for both sides: from source_file, or counted over both texts with source_size."),
@@ -259,6 +280,9 @@ static const config_key keys[] = {
     CHOICE(validation.metric, "loss", metric_choices, "The model that is best by this is kept."),
     INTEGER(validation.patience, 0, 0, COUNT_LARGEST, "Stop after so many validations without a better one. 0: never."),
     INTEGER(validation.batch_size, 64, 1, COUNT_LARGEST, "Sentences validated together; changes no result."),
+    TEXT(validation.join, NULL, KEY_NULLABLE,
+         "For text that was segmented elsewhere: the marker at the end of a token that goes on in the next, as @@. "
+         "BLEU is measured on what is joined. null: none."),
 
     TEXT(output.directory, "runs/model", KEY_PATH, "Where model, state and log are written; made where it is missing."),
     INTEGER(output.average_best, 0, 0, AVERAGED_LARGEST,
@@ -274,6 +298,7 @@ static const struct section {
 } sections[] = {
     {"data", "Parallel text: UTF-8, one sentence a line, tokens between spaces. Relative paths, here and below, start "
              "at the current directory."},
+    {"segmentation", "What is a token: with pieces or characters, lengths count these, and vocabularies hold them."},
     {"vocabulary", "The words that the model knows."},
     {"model", "The parts of the network and their sizes."},
     {"initialization", "How parameters start."},
@@ -705,6 +730,63 @@ static nmt_status check_data(const nmt_config *config, const char *origin, nmt_e
     return NMT_OK;
 }
 
+bool config_segments_source(const nmt_config *config)
+{
+    return config->segmentation.type != SEGMENT_NONE && config->segmentation.sides != SEGMENT_TARGET;
+}
+
+bool config_segments_target(const nmt_config *config)
+{
+    return config->segmentation.type != SEGMENT_NONE && config->segmentation.sides != SEGMENT_SOURCE;
+}
+
+/* The vocabulary of a side with pieces holds all of them that were seen. */
+static nmt_status check_pieces(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    static const char because[] = "because segmentation.type is \"sentencepiece\": the vocabulary holds the pieces";
+    const bool both = config->segmentation.sides == SEGMENT_BOTH;
+    const bool source = config_segments_source(config), target = config_segments_target(config);
+    const size_t size = source && config->vocabulary.source_size > 0   ? config->vocabulary.source_size
+                        : target && config->vocabulary.target_size > 0 ? config->vocabulary.target_size
+                                                                       : 0;
+    if (both && config->vocabulary.minimum_count > 1) {
+        return complain(error, origin, "vocabulary.minimum_count: expected 1, %s, found %zu", because,
+                        config->vocabulary.minimum_count);
+    }
+    if (size > 0) {
+        return complain(error, origin,
+                        "vocabulary.source_size and vocabulary.target_size: expected 0, %s (segmentation.size), found "
+                        "%zu",
+                        because, size);
+    }
+    if ((source && config->vocabulary.source_file != NULL) || (target && config->vocabulary.target_file != NULL)) {
+        return complain(error, origin, "vocabulary.source_file and vocabulary.target_file: expected null, %s", because);
+    }
+    if (both && config->segmentation.joint && config->segmentation.target_file != NULL &&
+        !same_text(config->segmentation.source_file, config->segmentation.target_file)) {
+        return complain(error, origin,
+                        "segmentation.target_file: expected null or the same as segmentation.source_file, because "
+                        "segmentation.joint is true, found another");
+    }
+    return NMT_OK;
+}
+
+static nmt_status check_segmentation(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    if (config->segmentation.type == SEGMENT_NONE) {
+        return NMT_OK;
+    }
+    if (config->vocabulary.shared && config->segmentation.sides != SEGMENT_BOTH) {
+        return complain(error, origin,
+                        "segmentation.sides: expected \"both\", because vocabulary.shared is true, found one side");
+    }
+    if (config->validation.join != NULL && config_segments_target(config)) {
+        return complain(error, origin,
+                        "validation.join: expected null, because the target side is segmented here, found a marker");
+    }
+    return config->segmentation.type == SEGMENT_PIECES ? check_pieces(config, origin, error) : NMT_OK;
+}
+
 static nmt_status check_vocabulary_size(const char *key, size_t size, const char *origin, nmt_error *error)
 {
     if (size > 0 && size < 4) {
@@ -848,6 +930,7 @@ static nmt_status fill(nmt_config *config, const json *object, const char *origi
     TRY(read_object(config, object, origin, error));
     TRY(check_data(config, origin, error));
     TRY(check_vocabulary(config, origin, error));
+    TRY(check_segmentation(config, origin, error));
     TRY(check_validation(config, origin, error));
     TRY(check_schedule(config, origin, error));
     TRY(check_attention(config, origin, error));

@@ -31,6 +31,9 @@ typedef enum schedule_kind {
     SCHEDULE_LINEAR
 } schedule_kind;
 typedef enum batch_unit_key { BATCH_UNIT_SENTENCES, BATCH_UNIT_TOKENS } batch_unit_key;
+typedef enum segmentation_type { SEGMENT_NONE, SEGMENT_PIECES, SEGMENT_CHARACTERS } segmentation_type;
+typedef enum segmented_sides { SEGMENT_BOTH, SEGMENT_SOURCE, SEGMENT_TARGET } segmented_sides;
+typedef enum piece_model_kind { PIECES_BPE, PIECES_UNIGRAM } piece_model_kind;
 typedef enum validation_metric { METRIC_LOSS, METRIC_BLEU } validation_metric;
 
 struct nmt_config {
@@ -40,6 +43,15 @@ struct nmt_config {
         bool lowercase, nfc;
         size_t max_length; /* 0: none */
     } data;
+    struct {
+        segmentation_type type;
+        segmented_sides sides;
+        piece_model_kind model;
+        size_t size; /* pieces of a model */
+        bool joint;  /* one model for both sides */
+        double coverage;
+        char *source_file, *target_file; /* NULL: learned from the training text */
+    } segmentation;
     struct {
         bool shared;
         size_t source_size, target_size; /* 0: no limit */
@@ -115,6 +127,7 @@ struct nmt_config {
         validation_metric metric; /* what "best" means */
         size_t patience; /* validations without a better one before stopping; 0: never */
         size_t batch_size;
+        char *join; /* the marker of tokens that go on in the next; NULL: none */
     } validation;
     struct {
         char *directory;
@@ -129,6 +142,10 @@ nmt_status config_from_json(nmt_config **config, const json *object, const char 
 /* The keys that only training needs (a loaded model does without): those that are missing are an error that names
  * `path`. */
 nmt_status config_check_training(const nmt_config *config, const char *path, nmt_error *error);
+
+/* Whether a side of the text is segmented. */
+bool config_segments_source(const nmt_config *config);
+bool config_segments_target(const nmt_config *config);
 
 /* The caller's: nmt_config_free. */
 nmt_status config_copy(nmt_config **copy, const nmt_config *config, nmt_error *error);

@@ -75,6 +75,16 @@ static nmt_status check_words(const vocabulary *expected, const vocabulary *foun
                      quote(&first_word, word, strlen(word)), more ? other_name.text : first_name.text);
 }
 
+static nmt_status check_segmenters(const segmenter *expected, const segmenter *found, const char *side, member first,
+                                   member other, nmt_error *error)
+{
+    return segmenter_equal(expected, found)
+               ? NMT_OK
+               : error_set(error, NMT_INVALID, "%s: expected the %s text to be segmented as in %s, found another way",
+                           quote_path(&(path_quotation){{0}}, other.name), side,
+                           quote_path(&(path_quotation){{0}}, first.name));
+}
+
 static nmt_status check_member(member first, member other, nmt_error *error)
 {
     const nmt_config *a = first.model->config, *b = other.model->config;
@@ -84,6 +94,10 @@ static nmt_status check_member(member first, member other, nmt_error *error)
                          a->data.lowercase != b->data.lowercase ? "lowercase" : "nfc",
                          quote_path(&(path_quotation){{0}}, first.name));
     }
+    TRY(check_segmenters(first.model->segmenters.source, other.model->segmenters.source, "source", first, other,
+                         error));
+    TRY(check_segmenters(first.model->segmenters.target, other.model->segmenters.target, "target", first, other,
+                         error));
     TRY(check_words(first.model->source_words, other.model->source_words, "source", first, other, error));
     return check_words(first.model->target_words, other.model->target_words, "target", first, other, error);
 }
@@ -308,6 +322,20 @@ static const model_interface ensemble_interface = {.name = "ensemble",
 /* ---- making one -----------------------------------------------------------------------------------------------------
  */
 
+static nmt_status copy_segmenters(nmt_model *made, const segmenters *from, nmt_error *error)
+{
+    segmenters both = {NULL, NULL};
+    nmt_status status = segmenter_copy(&both.source, from->source, error);
+    if (status == NMT_OK) {
+        status = segmenter_copy(&both.target, from->target, error);
+    }
+    if (status != NMT_OK) {
+        segmenters_free(&both);
+        return status;
+    }
+    return model_segment(made, both, error);
+}
+
 static nmt_status fill(nmt_model *made, nmt_model *const *members, const char *const *names, size_t count,
                        nmt_error *error)
 {
@@ -322,6 +350,7 @@ static nmt_status fill(nmt_model *made, nmt_model *const *members, const char *c
     TRY(config_copy(&made->config, members[0]->config, error));
     TRY(vocabulary_copy(&made->source_words, members[0]->source_words, error));
     TRY(vocabulary_copy(&made->target_words, members[0]->target_words, error));
+    TRY(copy_segmenters(made, &members[0]->segmenters, error));
     memcpy(of->members, members, count * sizeof *members);
     of->count = count;
     return NMT_OK;

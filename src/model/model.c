@@ -32,6 +32,13 @@ nmt_status model_describe(nmt_model **model, nmt_config *config, vocabulary *sou
     return NMT_OK;
 }
 
+nmt_status model_segment(nmt_model *model, segmenters both, nmt_error *error)
+{
+    model->segmenters = both;
+    TRY(segmenter_restrict(both.source, model->source_words, error));
+    return segmenter_restrict(both.target, model->target_words, error);
+}
+
 nmt_status model_allocate(nmt_model *model, nmt_error *error)
 {
     return memory_new(&model->block, model->parameters.size, sizeof *model->block, "the parameters", error);
@@ -62,6 +69,7 @@ void nmt_model_free(nmt_model *model)
     nmt_config_free(model->config);
     vocabulary_free(model->source_words);
     vocabulary_free(model->target_words);
+    segmenters_free(&model->segmenters);
     free(model->block);
     weights_quantized_free(model->quantized);
     free(model->history);

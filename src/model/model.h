@@ -19,6 +19,7 @@
 #include "core/json.h"
 #include "core/real.h"
 #include "data/batch.h"
+#include "data/segmenter.h"
 #include "data/vocabulary.h"
 #include "layers/parameters.h"
 #include "layers/weights.h"
@@ -64,6 +65,7 @@ struct nmt_model {
     const model_interface *interface;
     nmt_config *config;
     vocabulary *source_words, *target_words; /* separate objects even when shared */
+    segmenters segmenters;                   /* restricted to the vocabularies */
     parameter_table parameters;
     real *block;                  /* [parameters.size] */
     weights_quantized *quantized; /* what decoding reads instead, or NULL: nmt_model_quantize */
@@ -76,6 +78,9 @@ struct nmt_model {
  * of config and vocabularies, also on failure. */
 nmt_status model_describe(nmt_model **model, nmt_config *config, vocabulary *source_words, vocabulary *target_words,
                           nmt_error *error);
+
+/* Takes ownership of `both`, also on failure, and restricts them to the model's vocabularies. */
+nmt_status model_segment(nmt_model *model, segmenters both, nmt_error *error);
 
 /* Gives it its block, zeroed. */
 nmt_status model_allocate(nmt_model *model, nmt_error *error);

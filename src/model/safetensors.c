@@ -26,6 +26,16 @@ static size_t stored_size(const stored_tensor *each)
     return each->rows * (each->columns > 0 ? each->columns : 1);
 }
 
+static uint64_t stored_bytes(const stored_tensor *each)
+{
+    return (each->bytes != NULL ? 1 : 4) * (uint64_t)stored_size(each);
+}
+
+static const char *stored_type(const stored_tensor *each)
+{
+    return each->bytes != NULL ? "U8" : "F32";
+}
+
 __attribute__((format(printf, 4, 5))) static nmt_status complain(nmt_error *error, nmt_status status, const char *path,
                                                                  const char *format, ...)
 {
@@ -93,8 +103,8 @@ static json *describe(const stored_tensor *each, uint64_t begin)
         made = json_append(shape, json_new_number((double)each->columns)) && made;
     }
     made = json_append(offsets, json_new_number((double)begin)) && made;
-    made = json_append(offsets, json_new_number((double)(begin + 4 * (uint64_t)stored_size(each)))) && made;
-    made = json_add(entry, "dtype", json_new_string("F32")) && made;
+    made = json_append(offsets, json_new_number((double)(begin + stored_bytes(each)))) && made;
+    made = json_add(entry, "dtype", json_new_string(stored_type(each))) && made;
     made = json_add(entry, "shape", shape) && made;
     made = json_add(entry, "data_offsets", offsets) && made;
     if (!made) {
@@ -112,7 +122,7 @@ static char *describe_all(json *metadata, const stored_tensor *list, size_t coun
     bool made = json_add(header, "__metadata__", metadata);
     for (size_t i = 0; i < count; i++) {
         made = json_add(header, list[i].name, describe(&list[i], begin)) && made;
-        begin += 4 * (uint64_t)stored_size(&list[i]);
+        begin += stored_bytes(&list[i]);
     }
     char *text = made ? json_print(header, false) : NULL;
     json_free(header);
@@ -141,6 +151,10 @@ static nmt_status write_values(FILE *file, const stored_tensor *each, const char
 {
     unsigned char bytes[4 * CHUNK];
     const size_t size = stored_size(each);
+    if (each->bytes != NULL) {
+        fwrite(each->bytes, 1, size, file);
+        return NMT_OK;
+    }
     for (size_t start = 0; start < size; start += CHUNK) {
         const size_t count = size - start < CHUNK ? size - start : CHUNK;
         for (size_t i = 0; i < count; i++) {
@@ -252,6 +266,7 @@ static nmt_status read_header(safetensors *from, nmt_error *error)
                         "expected a safetensors header of at most %" PRIu64 " bytes, found a length of %" PRIu64,
                         room < header_limit ? room : header_limit, length);
     }
+    from->data_start = LENGTH_BYTES + length;
     from->data_size = room - length;
     return parse_header(from, length, error);
 }
@@ -362,8 +377,10 @@ static nmt_status check_type(const safetensors *from, const stored_tensor *wante
 {
     path_quotation found;
     const json *type = json_get(entry, "dtype");
-    if (type == NULL || json_type_of(type) != JSON_STRING || strcmp(json_string(type), "F32") != 0) {
-        return tensor_error(from, wanted->name, "dtype \"F32\"", show(&found, type), error);
+    if (type == NULL || json_type_of(type) != JSON_STRING || strcmp(json_string(type), stored_type(wanted)) != 0) {
+        char expected[16];
+        snprintf(expected, sizeof expected, "dtype \"%s\"", stored_type(wanted));
+        return tensor_error(from, wanted->name, expected, show(&found, type), error);
     }
     return NMT_OK;
 }
@@ -394,7 +411,7 @@ static nmt_status check_offsets(const safetensors *from, const json *entry, exte
     uint64_t offsets[2];
     size_t count;
     const json *list = json_get(entry, "data_offsets");
-    const uint64_t bytes = 4 * (uint64_t)stored_size(where->wanted);
+    const uint64_t bytes = stored_bytes(where->wanted);
     const bool is_list = read_sizes(list, offsets, 2, &count);
     if (!is_list || count != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != bytes) {
         char expected[128];
@@ -468,6 +485,13 @@ static nmt_status check_cover(const safetensors *from, extent *extents, size_t c
     return NMT_OK;
 }
 
+static nmt_status seek(safetensors *from, uint64_t offset, nmt_error *error)
+{
+    return fseeko(from->file, (off_t)(from->data_start + offset), SEEK_SET) == 0
+               ? NMT_OK
+               : io_failure(error, from->path, "cannot be read", errno);
+}
+
 static nmt_status read_values(safetensors *from, const stored_tensor *wanted, nmt_error *error)
 {
     unsigned char bytes[4 * CHUNK];
@@ -503,7 +527,10 @@ static nmt_status check_and_read(safetensors *from, extent *extents, const store
 {
     TRY(check(from, extents, list, count, error));
     for (size_t i = 0; i < count; i++) {
-        TRY(read_values(from, extents[i].wanted, error));
+        if (extents[i].wanted->bytes == NULL) {
+            TRY(seek(from, extents[i].begin, error));
+            TRY(read_values(from, extents[i].wanted, error));
+        }
     }
     return NMT_OK;
 }
@@ -524,4 +551,35 @@ nmt_status safetensors_read(safetensors *from, const stored_tensor *list, size_t
     const nmt_status status = check_and_read(from, extents, list, count, error);
     free(extents);
     return status;
+}
+
+nmt_status safetensors_read_bytes(safetensors *from, const char *name, char **bytes, size_t *size, nmt_error *error)
+{
+    uint64_t length;
+    size_t count;
+    const json *entry = json_get(from->header, name);
+    const json *shape = entry != NULL && json_type_of(entry) == JSON_OBJECT ? json_get(entry, "shape") : NULL;
+    if (!read_sizes(shape, &length, 1, &count) || count != 1 || length == 0 || length > from->data_size) {
+        path_quotation found;
+        return tensor_error(from, name, "a row of bytes within the file", show(&found, shape), error);
+    }
+    const stored_tensor wanted = {.name = name, .rows = (size_t)length, .bytes = ""};
+    extent where = {.wanted = &wanted};
+    TRY(check_entry(from, &where, error));
+    if (where.end > from->data_size) {
+        return tensor_error(from, name, "bytes within the file", "others", error);
+    }
+    char *made;
+    TRY(memory_new(&made, (size_t)length, 1, "a piece model", error));
+    nmt_status status = seek(from, where.begin, error);
+    if (status == NMT_OK) {
+        status = read_bytes(from, made, (size_t)length, error);
+    }
+    if (status != NMT_OK) {
+        free(made);
+        return status;
+    }
+    *bytes = made;
+    *size = (size_t)length;
+    return NMT_OK;
 }

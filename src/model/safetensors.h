@@ -1,7 +1,7 @@
 /*
  * The safetensors format (https://github.com/huggingface/safetensors): the header's length in 8 little-endian bytes,
- * the header as JSON, the tensors' bytes. Of its types only float32. Reading trusts nothing: every length, name, shape
- * and offset is checked before the first number is read, and every number is finite.
+ * the header as JSON, the tensors' bytes. Of its types only float32, and U8 for rows of bytes. Reading trusts nothing:
+ * every length, name, shape and offset is checked before the first number is read, and every number is finite.
  */
 #ifndef MODEL_SAFETENSORS_H
 #define MODEL_SAFETENSORS_H
@@ -20,6 +20,7 @@ typedef struct stored_tensor {
     const char *name;
     size_t rows, columns; /* columns 0: a vector */
     real *values;
+    const char *bytes; /* NULL, or `rows` bytes instead of values */
 } stored_tensor;
 
 /* Writes the file whole or not at all. Takes ownership of `metadata`, an object of strings; NULL means that memory ran
@@ -33,7 +34,7 @@ typedef struct safetensors {
     FILE *file;
     json *header;
     const json *metadata;
-    uint64_t data_size; /* bytes */
+    uint64_t data_start, data_size; /* bytes */
 } safetensors;
 
 /* `format` is what the metadata must say it is. The caller's, also on failure: safetensors_close. */
@@ -47,7 +48,11 @@ nmt_status safetensors_json(const safetensors *from, const char *key, json_type 
 /* Whether the file holds exactly the tensors of `list`, and nothing else; their values are not touched. */
 nmt_status safetensors_check(const safetensors *from, const stored_tensor *list, size_t count, nmt_error *error);
 
-/* Fills exactly the tensors of `list`, in whatever order the file has them; once for each opening. */
+/* A row of bytes, in memory of their number, which is not 0; `*bytes` is the caller's: free(). */
+nmt_status safetensors_read_bytes(safetensors *from, const char *name, char **bytes, size_t *size, nmt_error *error);
+
+/* Fills exactly the tensors of `list`, in whatever order the file has them. Rows of bytes are checked and not
+ * read. */
 nmt_status safetensors_read(safetensors *from, const stored_tensor *list, size_t count, nmt_error *error);
 
 /* "model.safetensors (config)": a text within the file, for messages. */

@@ -27,6 +27,7 @@ static const double STEP = 1e-5;
 typedef struct check {
     nmt_config *config;
     corpus *pairs;
+    segmenters by;
     nmt_model *model;
     loader loader;
     double *gradient;
@@ -63,11 +64,16 @@ static nmt_status draw_model(check *c, vocabulary *source_words, vocabulary *tar
 static nmt_status set_up(check *c, const char *model_path, nmt_error *error)
 {
     vocabulary *source_words, *target_words;
-    TRY(training_text_open(&c->pairs, &source_words, &target_words, c->config, error));
     if (model_path != NULL) {
+        TRY(checkpoint_load_model(&c->model, model_path, error));
+    } else {
+        TRY(training_segmenters(&c->by, c->config, error));
+    }
+    const segmenters *by = c->model != NULL ? &c->model->segmenters : &c->by;
+    TRY(training_text_open(&c->pairs, &source_words, &target_words, c->config, by, error));
+    if (c->model != NULL) {
         vocabulary_free(source_words);
         vocabulary_free(target_words);
-        TRY(checkpoint_load_model(&c->model, model_path, error));
     } else {
         TRY(draw_model(c, source_words, target_words, error));
     }
@@ -87,6 +93,7 @@ static void tear_down(check *c)
     loader_free(&c->loader);
     nmt_model_free(c->model);
     corpus_close(c->pairs);
+    segmenters_free(&c->by);
     nmt_config_free(c->config);
     free(c->gradient);
 }

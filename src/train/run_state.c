@@ -15,7 +15,7 @@ static const char *const free_keys[] = {"training.threads", "output.directory"};
 static const char *const length_keys[] = {"training.epochs", "training.max_updates"};
 
 typedef struct block_list {
-    state_block blocks[2 + OPTIMIZER_SLOTS + BEST_MODELS_MAX];
+    state_block blocks[2 + OPTIMIZER_SLOTS + BEST_MODELS_MAX + 2]; /* two piece models last */
     char best_names[BEST_MODELS_MAX][24];
     size_t count;
 } block_list;
@@ -24,17 +24,18 @@ static void list_blocks(block_list *list, const run_parts *parts)
 {
     static const char *const names[OPTIMIZER_SLOTS] = {"optimizer.first", "optimizer.second"};
     list->count = 0;
-    list->blocks[list->count++] = (state_block){"parameters", parts->model->block};
+    list->blocks[list->count++] = (state_block){.name = "parameters", .values = parts->model->block};
     for (size_t i = 0; i < optimizer_slot_count(parts->rule); i++) {
-        list->blocks[list->count++] = (state_block){names[i], parts->rule->slots[i]};
+        list->blocks[list->count++] = (state_block){.name = names[i], .values = parts->rule->slots[i]};
     }
     if (parts->average != NULL) {
-        list->blocks[list->count++] = (state_block){"average", parts->average};
+        list->blocks[list->count++] = (state_block){.name = "average", .values = parts->average};
     }
     for (size_t i = 0; i < parts->kept->count; i++) {
         snprintf(list->best_names[i], sizeof list->best_names[i], "best.%zu", i + 1);
-        list->blocks[list->count++] = (state_block){list->best_names[i], parts->kept->list[i].block};
+        list->blocks[list->count++] = (state_block){.name = list->best_names[i], .values = parts->kept->list[i].block};
     }
+    list->count += checkpoint_piece_blocks(list->blocks + list->count, parts->model);
 }
 
 static bool add_integer(json *fields, const char *key, uint64_t value)
@@ -349,4 +350,17 @@ nmt_status run_state_load(run_state *state, const run_parts *parts, uint64_t fin
     TRY(checkpoint_load_state(path, &fields, list.blocks, list.count, parts->model->parameters.size, error));
     json_free(fields);
     return NMT_OK;
+}
+
+nmt_status run_state_load_segmenters(segmenters *both, const nmt_config *config, const char *path, nmt_error *error)
+{
+    json *fields;
+    TRY(checkpoint_load_fields(path, &fields, error));
+    const json *object = json_get(fields, "config");
+    nmt_status status = NMT_OK;
+    if (object != NULL && json_type_of(object) == JSON_OBJECT) {
+        status = check_config(object, config, path, error); /* rather than what follows from a difference */
+    }
+    json_free(fields);
+    return status == NMT_OK ? checkpoint_load_segmenters(both, config, path, error) : status;
 }

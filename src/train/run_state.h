@@ -45,6 +45,10 @@ typedef struct run_parts {
 nmt_status run_state_save(const run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
                           nmt_error *error);
 
+/* The segmenters of the run, whose piece models are not learned again. The caller's: segmenters_free. Errors: as below.
+ */
+nmt_status run_state_load_segmenters(segmenters *both, const nmt_config *config, const char *path, nmt_error *error);
+
 /* Restores state and parts. Errors: NMT_INVALID that lists the keys of the configuration that differ, or says that the
  * training text is another. Threads, output directory and, unless the learning rate follows from it, the length of the
  * run may change. */

@@ -7,8 +7,13 @@
 #include "data/vocabulary.h"
 #include "model/config.h"
 
-/* Scans the configured training text and counts or reads the vocabularies. All three are the caller's. */
+/* What segments the configured text: piece models are learned from the training text or read from their files. The
+ * caller's: segmenters_free. */
+nmt_status training_segmenters(segmenters *both, const nmt_config *config, nmt_error *error);
+
+/* Scans the configured training text, as cut by `by` (borrowed by the corpus), and counts or reads the vocabularies.
+ * All three are the caller's. */
 nmt_status training_text_open(corpus **pairs, vocabulary **source_words, vocabulary **target_words,
-                              const nmt_config *config, nmt_error *error);
+                              const nmt_config *config, const segmenters *by, nmt_error *error);
 
 #endif

@@ -93,9 +93,12 @@ static nmt_status make_averages(trainer *run, nmt_error *error)
     return NMT_OK;
 }
 
-static nmt_status make_model(trainer *run, vocabulary *source_words, vocabulary *target_words, nmt_error *error)
+/* The text and a model for it, without numbers yet. */
+static nmt_status open_text(trainer *run, segmenters *by, nmt_error *error)
 {
+    vocabulary *source_words, *target_words;
     nmt_config *config;
+    TRY(training_text_open(&run->pairs, &source_words, &target_words, run->config, by, error));
     const nmt_status copied = config_copy(&config, run->config, error);
     if (copied != NMT_OK) {
         vocabulary_free(source_words);
@@ -103,6 +106,21 @@ static nmt_status make_model(trainer *run, vocabulary *source_words, vocabulary 
         return copied;
     }
     TRY(model_create(&run->model, config, source_words, target_words, error));
+    const segmenters own = *by;
+    *by = (segmenters){NULL, NULL};
+    return model_segment(run->model, own, error);
+}
+
+static nmt_status make_model(trainer *run, bool resume, nmt_error *error)
+{
+    segmenters by;
+    const bool learned = resume && run->config->segmentation.type == SEGMENT_PIECES;
+    TRY(learned ? run_state_load_segmenters(&by, run->config, run->state_path, error)
+                : training_segmenters(&by, run->config, error));
+    const nmt_status status = open_text(run, &by, error);
+    segmenters_free(&by);
+    TRY(status);
+    const nmt_config *config = run->model->config;
     const init_options init = {.glorot = config->initialization.weights == WEIGHT_INIT_GLOROT,
                                .scale = config->initialization.scale,
                                .orthogonal = config->initialization.recurrent == RECURRENT_INIT_ORTHOGONAL,
@@ -168,11 +186,9 @@ static nmt_status set_up(trainer *run, const nmt_train_options *options, const n
                          nmt_error *error)
 {
     const nmt_config *config = run->config;
-    vocabulary *source_words, *target_words;
     TRY(set_threads(config, error));
     TRY(enter_directory(run, options, error));
-    TRY(training_text_open(&run->pairs, &source_words, &target_words, config, error));
-    TRY(make_model(run, source_words, target_words, error));
+    TRY(make_model(run, options->resume, error));
     run->loader = (loader){
         .pairs = run->pairs, .source_words = run->model->source_words, .target_words = run->model->target_words};
     run->validates = config->data.validation_source != NULL;

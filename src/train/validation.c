@@ -46,11 +46,14 @@ static nmt_status read_lines(text_lines *lines, const char *path, text_options o
     return status;
 }
 
-static nmt_status open_text(validation *set, const nmt_config *config, nmt_error *error)
+static nmt_status open_text(validation *set, const nmt_model *model, nmt_error *error)
 {
+    const nmt_config *config = model->config;
     const corpus_options options = {.source_path = config->data.validation_source,
                                     .target_path = config->data.validation_target,
-                                    .text = text_options_of(config)};
+                                    .text = text_options_of(config),
+                                    .source_segmenter = model->segmenters.source,
+                                    .target_segmenter = model->segmenters.target};
     TRY(corpus_open(&set->pairs, &options, NULL, NULL, error));
     const epoch_options order = {.unit = BATCH_SENTENCES,
                                  .batch_size = config->validation.batch_size,
@@ -62,6 +65,9 @@ static nmt_status open_text(validation *set, const nmt_config *config, nmt_error
         if (set->references.count != set->sources.count) {
             return error_set(error, NMT_INVALID, "%s: the text changed while it was being read", options.target_path);
         }
+        for (size_t i = 0; config->validation.join != NULL && i < set->references.count; i++) {
+            segmenter_join_marked(set->references.text[i], config->validation.join);
+        }
     }
     return NMT_OK;
 }
@@ -69,7 +75,7 @@ static nmt_status open_text(validation *set, const nmt_config *config, nmt_error
 nmt_status validation_open(validation *set, const nmt_model *model, nmt_error *error)
 {
     *set = (validation){.batch_size = model->config->validation.batch_size, .bleu = model->config->validation.bleu};
-    const nmt_status status = open_text(set, model->config, error);
+    const nmt_status status = open_text(set, model, error);
     if (status != NMT_OK) {
         validation_close(set);
         return status;
@@ -116,6 +122,7 @@ static nmt_status measure_bleu(const validation *set, nmt_model *model, double *
 {
     nmt_translation *translations;
     const char **hypotheses;
+    const char *join = model->config->validation.join;
     nmt_bleu bleu;
     TRY(memory_new(&translations, set->sources.count, sizeof *translations, "the validation translations", error));
     nmt_status status =
@@ -129,6 +136,9 @@ static nmt_status measure_bleu(const validation *set, nmt_model *model, double *
         nmt_translate(model, (const char *const *)set->sources.text, set->sources.count, &options, translations, error);
     if (status == NMT_OK) {
         for (size_t i = 0; i < set->sources.count; i++) {
+            if (join != NULL) {
+                segmenter_join_marked(translations[i].text, join);
+            }
             hypotheses[i] = translations[i].text;
         }
         status =
