@@ -110,6 +110,7 @@ static void defaults_are_as_documented(void **state)
     assert_true(config->training.plateau_factor == 0.5 && config->training.final_rate == 0);
     assert_int_equal(config->training.plateau_patience, 1);
     assert_int_equal(config->training.accumulate, 1);
+    assert_true(config->training.teacher_forcing == 1 && config->training.forcing_decay == 0);
     assert_true(config->training.weight_decay == 0 && config->training.average_decay == 0);
     assert_true(config->training.beta1 == 0.9 && config->training.beta2 == 0.999 && config->training.epsilon == 1e-8);
     assert_true(config->training.rho == 0.95 && config->training.adadelta_epsilon == 1e-6);
@@ -369,7 +370,7 @@ static json *another_value(const char *section, const json *value)
     const char *key = json_key(value);
     const bool share = strcmp(section, "dropout") == 0 || strcmp(key, "momentum") == 0 ||
                        strcmp(key, "label_smoothing") == 0 || strcmp(key, "final_rate") == 0 ||
-                       strcmp(key, "average_decay") == 0 ||
+                       strcmp(key, "average_decay") == 0 || strcmp(key, "teacher_forcing") == 0 ||
                        (strcmp(section, "segmentation") == 0 && strcmp(key, "coverage") == 0);
     const double number = json_type_of(value) == JSON_NUMBER ? json_number(value) : 0;
     switch (json_type_of(value)) {

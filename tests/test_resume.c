@@ -126,6 +126,15 @@ static void with_warm_up_accumulation_and_decay(void **state)
                               "training.weight_decay=0.1", "dropout.embedding=0.3"));
 }
 
+/* The share of the reference falls over batches, two of which make an update. */
+static void with_scheduled_sampling(void **state)
+{
+    (void)state;
+    check_every_stop(6, 3,
+                     SETTINGS("training.teacher_forcing=0.2", "training.forcing_decay=7", "training.accumulate=2",
+                              "dropout.embedding=0.2"));
+}
+
 /* Nothing is ever better: the rate falls at each validation but the first. */
 static void with_plateaus(void **state)
 {
@@ -443,6 +452,7 @@ int main(void)
         cmocka_unit_test_teardown(with_adadelta_and_batches_of_tokens, remove_run_after),
         cmocka_unit_test_teardown(with_momentum_and_without_validation, remove_run_after),
         cmocka_unit_test_teardown(with_warm_up_accumulation_and_decay, remove_run_after),
+        cmocka_unit_test_teardown(with_scheduled_sampling, remove_run_after),
         cmocka_unit_test_teardown(with_plateaus, remove_run_after),
         cmocka_unit_test_teardown(with_averages, remove_run_after),
         cmocka_unit_test_teardown(more_epochs_may_follow_an_average, remove_run_after),

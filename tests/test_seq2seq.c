@@ -73,7 +73,8 @@ static double all_dropout(const nmt_config *config)
 static void check_gradient(nmt_model *model, const char *const *sentences, size_t count)
 {
     const nmt_config *config = model->config;
-    const bool plain = config->training.label_smoothing + config->training.coverage + all_dropout(config) == 0;
+    const bool plain = config->training.label_smoothing + config->training.coverage + all_dropout(config) == 0 &&
+                       config->training.teacher_forcing == 1;
     whole w = {.model = model, .scratch = plain ? NULL : new_gradient(model)};
     real *gradient = new_gradient(model);
     support_batch(&w.pairs, sentences, count);
@@ -141,6 +142,9 @@ static const char *const choices[] = {
     ", \"order\": \"luong\", \"input_feeding\": false, \"readout\": \"tanh\", \"readout_size\": 2" SMOOTHED "}",
     ", \"order\": \"luong\", \"attention_extent\": \"local_p\", \"attention_window\": 2}",
     "}, \"training\": {\"coverage\": 0.7}",
+    "}, \"training\": {\"teacher_forcing\": 0}",
+    ", \"order\": \"luong\"}, \"training\": {\"teacher_forcing\": 0.5}, \"dropout\": {\"embedding\": 0.2, "
+    "\"target_word\": 0.2}",
     ", \"order\": \"luong\", \"attention_size\": 6, \"attention_heads\": 2}, \"training\": {\"coverage\": 0.7}",
     ", \"gru\": \"reset_before\", \"initial_state\": \"mean\", \"readout\": \"maxout\", \"readout_size\": 2" SMOOTHED
     "}, \"dropout\": {\"embedding\": 0.3, \"annotation\": 0.2, \"readout\": 0.4}",

@@ -33,20 +33,13 @@ typedef struct greedy {
     const real *alpha;  /* [count, S] */
 } greedy;
 
-/* Of all but `<s>`. */
-static int32_t most_probable(const real *logits, size_t V)
-{
-    const size_t best = TOKEN_START + 1 + largest_place(logits + TOKEN_START + 1, V - TOKEN_START - 1);
-    return logits[TOKEN_UNKNOWN] >= logits[best] ? TOKEN_UNKNOWN : (int32_t)best;
-}
-
 static void choose_rows(void *context, size_t begin, size_t end)
 {
     const greedy *search = context;
     for (size_t row = begin; row < end; row++) {
         const real *logits = search->logits + row * search->V;
         runner *each = &search->runners[row];
-        each->token = most_probable(logits, search->V);
+        each->token = model_likeliest(logits, search->V);
         each->log_probability = (double)logits[each->token] - log_sum_exp(logits, search->V);
     }
 }

@@ -264,6 +264,11 @@ static const config_key keys[] = {
     NUMBER(training.average_decay, 0, KEY_BELOW_MAXIMUM, 0, 1,
            "Validate and keep an exponential moving average of the parameters with this decay, at most "
            "(1 + t) / (10 + t) behind update t. 0: the parameters themselves."),
+    NUMBER(training.teacher_forcing, 1, 0, 0, 1,
+           "Share of the words in the decoder's input that are the reference's; the others are the likeliest by the "
+           "model itself (scheduled sampling, Bengio et al. 2015), which costs a second pass. 1: all."),
+    INTEGER(training.forcing_decay, 0, 0, COUNT_LARGEST,
+            "Batches over which that share falls to it from 1, evenly. 0: from the start."),
     NUMBER(training.label_smoothing, 0, KEY_BELOW_MAXIMUM, 0, 1,
            "Share of the target probability that is spread over all words. 0: none."),
     NUMBER(training.coverage, 0, 0, 0, 1000,

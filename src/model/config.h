@@ -115,6 +115,8 @@ struct nmt_config {
         double clip_norm; /* 0: none */
         double weight_decay;
         double average_decay; /* of the moving average of the parameters; 0: none */
+        double teacher_forcing; /* share of the decoder's input that is the reference */
+        size_t forcing_decay;   /* batches until it is that share; 0: from the start */
         double label_smoothing;
         double coverage; /* lambda of the coverage penalty */
         bool skip_not_finite; /* batches whose loss or gradient is NaN or infinite */

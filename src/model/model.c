@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "model/scheduled_sampling.h"
 #include "model/seq2seq.h"
+#include "ops/log_sum_exp.h"
 
 /* The configuration's bounds keep every product of sizes far from overflow: the largest tensor has 2^31 words times a
  * few times 2^16 units. */
@@ -82,10 +84,26 @@ nmt_status nmt_model_quantize(nmt_model *model, nmt_error *error)
     return model->quantized == NULL ? model->interface->quantize(model, error) : NMT_OK;
 }
 
+/* With some of the reference's words in the decoder's input replaced by its own. */
+static nmt_status sampled_loss(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
+                               double share, batch_loss *loss, nmt_error *error)
+{
+    batch seen = *pairs;
+    TRY(memory_new(&seen.input.id, pairs->input.tokens, sizeof *seen.input.id, "scheduled sampling", error));
+    nmt_status status = scheduled_sampling(model, pairs, share, update, seen.input.id, error);
+    if (status == NMT_OK) {
+        status = model->interface->loss(model, &seen, gradient, scale, update, loss, error);
+    }
+    free(seen.input.id);
+    return status;
+}
+
 nmt_status model_loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
                                    batch_loss *loss, nmt_error *error)
 {
-    return model->interface->loss(model, pairs, gradient, scale, update, loss, error);
+    const double share = gradient != NULL ? teacher_forcing_share(model->config, update) : 1;
+    return share < 1 ? sampled_loss(model, pairs, gradient, scale, update, share, loss, error)
+                     : model->interface->loss(model, pairs, gradient, scale, update, loss, error);
 }
 
 nmt_status model_align(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error)
@@ -102,6 +120,12 @@ nmt_status model_step(decoding *state, const int32_t *previous, const real **log
                       nmt_error *error)
 {
     return state->interface->step(state, previous, logits, alpha, error);
+}
+
+int32_t model_likeliest(const real *logits, size_t words)
+{
+    const size_t best = TOKEN_START + 1 + largest_place(logits + TOKEN_START + 1, words - TOKEN_START - 1);
+    return logits[TOKEN_UNKNOWN] >= logits[best] ? TOKEN_UNKNOWN : (int32_t)best;
 }
 
 nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, nmt_error *error)

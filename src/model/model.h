@@ -91,7 +91,8 @@ nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *sourc
 
 /*
  * Loss of a batch; where `gradient` is not NULL, adds `scale` times the gradient of the summed loss to it
- * ([parameters.size]). `update` numbers the step for the draws of dropout; without gradient nothing is dropped.
+ * ([parameters.size]). `update` numbers the step for the draws of dropout and of scheduled sampling; without gradient
+ * nothing is dropped, and the decoder sees the true words.
  */
 nmt_status model_loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
                                    batch_loss *loss, nmt_error *error);
@@ -110,6 +111,9 @@ nmt_status model_start(nmt_model *model, const sequences *sources, size_t beam, 
  */
 nmt_status model_step(decoding *state, const int32_t *previous, const real **logits, const real **alpha,
                       nmt_error *error);
+
+/* The word with the largest of logits[words], of all but `<s>`. */
+int32_t model_likeliest(const real *logits, size_t words);
 
 /* Between any two steps, also where all stay as they are: hypothesis i goes on as what hypothesis parents[i] became in
  * the step before. `count` may shrink and grow up to sentences times beam. */
