@@ -521,7 +521,7 @@ static void test_worked_example(void **state)
     readout output;
     parameter_table table = {0};
     attention_declare(&layer, &table, &options);
-    readout_declare(&output, &table, READOUT_KIND_LINEAR, 2, 0, 2, READOUT_UNTIED);
+    readout_declare(&output, &table, READOUT_KIND_LINEAR, 2, 0, 2, false, READOUT_UNTIED);
     const attention_head *head = layer.head;
     real *theta = normal_reals(table.size, 0, 1);
     memcpy(theta + head->query.weight, identity, sizeof identity);

@@ -117,6 +117,8 @@ static void defaults_are_as_documented(void **state)
     assert_true(config->training.momentum == 0 && config->training.clip_norm == 5);
     assert_true(config->training.label_smoothing == 0 && config->training.coverage == 0);
     assert_true(config->dropout.embedding == 0 && config->dropout.annotation == 0 && config->dropout.readout == 0);
+    assert_false(config->model.layer_normalization);
+    assert_true(config->model.encoder_layers == 1 && config->model.decoder_layers == 1 && config->model.residual);
     assert_true(config->dropout.attention_input == 0 && config->dropout.decoder_input == 0);
     assert_true(config->dropout.recurrent == 0 && config->dropout.source_word == 0 && config->dropout.target_word == 0);
     assert_int_equal(config->training.threads, 0);
@@ -270,10 +272,23 @@ static void requirements_between_keys_are_checked(void **state)
         {"{" FILES ", \"vocabulary\": {\"shared\": true, \"source_size\": 10, \"target_size\": 20}}",
          "c.json: vocabulary.target_size: expected 0 or the same as vocabulary.source_size, because vocabulary.shared "
          "is true, found 20"},
+        {"{" FILES ", \"model\": {\"decoder_layers\": 2, \"readout_state\": \"previous\"}}",
+         "c.json: model.readout_state: expected \"current\", because model.decoder_layers is 2, found \"previous\""},
+        {"{" FILES ", \"training\": {\"freeze_target\": true}}",
+         "c.json: data.target_embeddings: expected a path, because training.freeze_target is true, found null"},
+        {"{" FILES ", \"model\": {\"tied_embeddings\": \"both\"}}",
+         "c.json: model.tied_embeddings: expected \"none\", \"target\" or \"all\", found the text \"both\""},
+        {"{" FILES ", \"model\": {\"tied_embeddings\": \"all\", \"readout\": \"tanh\", \"readout_size\": 256}}",
+         "c.json: vocabulary.shared: expected true, because model.tied_embeddings is \"all\", found false"},
+        {"{" FILES ", \"vocabulary\": {\"shared\": true}, \"model\": {\"tied_embeddings\": \"all\", \"readout\": "
+         "\"tanh\", \"readout_size\": 256, \"source_embedding\": 128}}",
+         "c.json: model.source_embedding: expected 256 as model.target_embedding, because model.tied_embeddings is "
+         "\"all\", found 128"},
         {"{" FILES ", \"model\": {\"tied_embeddings\": true}}",
-         "c.json: model.readout: expected tanh or maxout, because model.tied_embeddings is true, found linear"},
+         "c.json: model.readout: expected tanh or maxout, because model.tied_embeddings is \"target\", found linear"},
         {"{" FILES ", \"model\": {\"tied_embeddings\": true, \"readout\": \"tanh\"}}",
-         "c.json: model.readout_size: expected 256 as model.target_embedding, because model.tied_embeddings is true, "
+         "c.json: model.readout_size: expected 256 as model.target_embedding, because model.tied_embeddings is "
+         "\"target\", "
          "found 512"},
         {"{" FILES ", \"model\": {\"attention_score\": \"dot\"}}",
          "c.json: model.decoder_hidden: expected 1024, twice model.encoder_hidden, because model.attention_score is "
@@ -394,6 +409,7 @@ static json *unlike_default(const json *defaults)
             assert_true(json_add(changed, json_key(value), another_value(json_key(section), value)));
         }
         if (strcmp(json_key(section), "model") == 0) { /* what tied embeddings require */
+            assert_true(json_add(changed, "tied_embeddings", json_new_string("target")));
             assert_true(json_add(changed, "readout", json_new_string("tanh")));
             assert_true(json_add(changed, "readout_size", json_copy(json_get(changed, "target_embedding"))));
             assert_true(json_add(changed, "attention_size", /* what several heads require */
@@ -440,6 +456,33 @@ static void the_resolved_configuration_reads_back(void **state)
     assert_round_trip(other);
     json_free(defaults);
     json_free(other);
+}
+
+/* What the key was before it had three choices. */
+static void tied_embeddings_may_be_a_boolean(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *override;
+        tied_embeddings expected;
+    } cases[] = {
+        {"true", NULL, TIED_TARGET},
+        {"false", NULL, TIED_NONE},
+        {"\"all\"", "model.tied_embeddings=true", TIED_TARGET},
+        {"\"all\"", "model.tied_embeddings=false", TIED_NONE},
+        {"false", "model.tied_embeddings=all", TIED_ALL},
+        {"true", "model.tied_embeddings=\"none\"", TIED_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{" FILES ", \"vocabulary\": {\"shared\": true}, \"model\": {\"readout\": \"tanh\", "
+                 "\"readout_size\": 256, \"tied_embeddings\": %s}}",
+                 cases[i].file);
+        nmt_config *config = load_good(text, cases[i].override);
+        assert_int_equal(config->model.tied_embeddings, cases[i].expected);
+        nmt_config_free(config);
+    }
 }
 
 static void every_choice_reads_back(void **state)
@@ -539,12 +582,12 @@ static void nothing_follows_the_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_as_documented), cmocka_unit_test(values_reach_their_fields),
-        cmocka_unit_test(faults_of_a_file_are_named), cmocka_unit_test(requirements_between_keys_are_checked),
-        cmocka_unit_test(overrides_replace_values),   cmocka_unit_test(faults_of_overrides_are_named),
-        cmocka_unit_test(a_missing_file_is_named),    cmocka_unit_test(the_resolved_configuration_reads_back),
-        cmocka_unit_test(every_choice_reads_back),    cmocka_unit_test(help_explains_every_key),
-        cmocka_unit_test(nothing_follows_the_locale),
+        cmocka_unit_test(defaults_are_as_documented),       cmocka_unit_test(values_reach_their_fields),
+        cmocka_unit_test(faults_of_a_file_are_named),       cmocka_unit_test(requirements_between_keys_are_checked),
+        cmocka_unit_test(overrides_replace_values),         cmocka_unit_test(faults_of_overrides_are_named),
+        cmocka_unit_test(a_missing_file_is_named),          cmocka_unit_test(the_resolved_configuration_reads_back),
+        cmocka_unit_test(tied_embeddings_may_be_a_boolean), cmocka_unit_test(every_choice_reads_back),
+        cmocka_unit_test(help_explains_every_key),          cmocka_unit_test(nothing_follows_the_locale),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

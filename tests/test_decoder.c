@@ -38,7 +38,8 @@ static decoder_options plain_options(void)
                              .hidden = D,
                              .annotation = C,
                              .order = &decoder_bahdanau,
-                             .reset = GRU_AFTER,
+                             .cell = {.reset = GRU_AFTER},
+                             .layers = 1,
                              .start = START_BACKWARD,
                              .attention = {.score = attention_score_find("additive"), .size = A, .heads = 1},
                              .readout = READOUT_KIND_LINEAR,
@@ -147,7 +148,7 @@ static void check_gradient(const decoder_options *options)
 static void check_every_choice(gru_reset reset)
 {
     decoder_options options = plain_options();
-    options.reset = reset;
+    options.cell.reset = reset;
     for (int choice = 0; choice < 12; choice++) {
         options.start = (decoder_start)(choice % 3);
         options.readout_embedding = choice / 3 % 2;
@@ -203,7 +204,7 @@ static void test_gradient_in_luong_order(void **state)
     for (int choice = 0; choice < 12; choice++) {
         options.start = (decoder_start)(choice % 3);
         options.input_feeding = choice / 3 % 2;
-        options.reset = choice / 6 ? GRU_BEFORE : GRU_AFTER;
+        options.cell.reset = choice / 6 ? GRU_BEFORE : GRU_AFTER;
         check_gradient(&options);
     }
 }

@@ -26,7 +26,7 @@ typedef struct encoder_case {
 } encoder_case;
 
 /* Of sentences `first` .. `first + count - 1`. */
-static void setup(encoder_case *c, gru_reset reset, size_t first, size_t count)
+static void setup(encoder_case *c, gru_reset reset, size_t layers, size_t first, size_t count)
 {
     nmt_error error;
     const int32_t *ids[SENTENCES];
@@ -35,7 +35,13 @@ static void setup(encoder_case *c, gru_reset reset, size_t first, size_t count)
     }
     *c = (encoder_case){0};
     assert_int_equal(sequences_set(&c->source, ids, lengths + first, count, &error), NMT_OK);
-    encoder_declare(&c->layer, &c->table, V, E, H, reset);
+    encoder_declare(&c->layer, &c->table,
+                    &(encoder_options){.vocabulary = V,
+                                       .embedding_size = E,
+                                       .hidden = H,
+                                       .cell = {.reset = reset},
+                                       .layers = layers,
+                                       .residual = true});
     arena_measure(&c->space);
     encoder_layout(&c->layer, &c->work, &c->space, &c->source, 1);
     assert_int_equal(arena_reserve(&c->space, "the test", &error), NMT_OK);
@@ -62,10 +68,10 @@ static double loss(void *context)
     return gradcheck_sum(c->w, c->work.annotations, c->source.tokens * 2 * H);
 }
 
-static void check_gradient(gru_reset reset)
+static void check_gradient(gru_reset reset, size_t layers)
 {
     encoder_case c;
-    setup(&c, reset, 0, SENTENCES);
+    setup(&c, reset, layers, 0, SENTENCES);
     gradcheck_prefill(c.dtheta, c.table.size);
     loss(&c);
     memcpy(c.work.dannotations, c.w, c.source.tokens * 2 * H * sizeof *c.w);
@@ -77,8 +83,10 @@ static void check_gradient(gru_reset reset)
 static void test_gradient(void **state)
 {
     (void)state;
-    check_gradient(GRU_AFTER);
-    check_gradient(GRU_BEFORE);
+    check_gradient(GRU_AFTER, 1);
+    check_gradient(GRU_BEFORE, 1);
+    check_gradient(GRU_AFTER, 3);
+    check_gradient(GRU_BEFORE, 2);
 }
 
 /* ---- what the annotations are ----------------------------------------------------------------------------------- */
@@ -108,16 +116,16 @@ static void test_annotations_are_the_equations(void **state)
 {
     (void)state;
     encoder_case c;
-    setup(&c, GRU_AFTER, 0, SENTENCES);
+    setup(&c, GRU_AFTER, 1, 0, SENTENCES);
     loss(&c);
     for (size_t s = 0; s < SENTENCES; s++) {
         const real *annotations = c.work.annotations + c.work.start[c.source.row[s]] * 2 * H;
         real forward[H] = {0}, backward[H] = {0};
         for (size_t k = 0; k < lengths[s]; k++) {
             const size_t last = lengths[s] - 1 - k;
-            naive_step(&c, &c.layer.direction[FORWARD], forward,
+            naive_step(&c, &c.layer.direction[0][FORWARD], forward,
                        c.theta + c.layer.embedding + (size_t)tokens[s][k] * E);
-            naive_step(&c, &c.layer.direction[BACKWARD], backward,
+            naive_step(&c, &c.layer.direction[0][BACKWARD], backward,
                        c.theta + c.layer.embedding + (size_t)tokens[s][last] * E);
             assert_all_near(annotations + k * 2 * H, forward, H, 1e-14);
             assert_all_near(annotations + last * 2 * H + H, backward, H, 1e-14);
@@ -130,7 +138,7 @@ static void test_sentences_lie_one_behind_the_other(void **state)
 {
     (void)state;
     encoder_case c;
-    setup(&c, GRU_AFTER, 0, SENTENCES);
+    setup(&c, GRU_AFTER, 1, 0, SENTENCES);
     loss(&c);
     static const uint32_t expected[SENTENCES] = {0, 6, 10, 13}; /* longest first: 6, 4, 3, 1 tokens */
     assert_memory_equal(c.work.start, expected, sizeof expected);
@@ -141,14 +149,14 @@ static void test_sentences_lie_one_behind_the_other(void **state)
 static void check_alone(gru_reset reset)
 {
     encoder_case all, one;
-    setup(&all, reset, 0, SENTENCES);
+    setup(&all, reset, 1, 0, SENTENCES);
     memset(all.dtheta, 0, all.table.size * sizeof(real));
     loss(&all);
     memcpy(all.work.dannotations, all.w, all.source.tokens * 2 * H * sizeof(real));
     encoder_backward(&all.layer, all.theta, all.dtheta, &all.work, &all.source);
     real *sum = normal_reals(all.table.size, 0, 3);
     for (size_t s = 0; s < SENTENCES; s++) {
-        setup(&one, reset, s, 1);
+        setup(&one, reset, 1, s, 1);
         const size_t start = all.work.start[all.source.row[s]] * 2 * H, count = lengths[s] * 2 * H;
         loss(&one);
         assert_all_near(one.work.annotations, all.work.annotations + start, count, 1e-14);

@@ -19,19 +19,37 @@ typedef struct gru_case {
     gru cell;
     parameter_table table;
     real *theta, *dtheta;
-    real *x, *dx;    /* [N,I] */
-    real *initial;   /* [B,H] */
-    real *h, *w;     /* [N,STATE_STRIDE] states, and what weighs them in the loss */
+    real *x, *dx;  /* [N,I] */
+    real *initial; /* [B,H] */
+    real *h, *w;   /* [N,STATE_STRIDE] states, and what weighs them in the loss */
+    arena space;
     gru_trace trace; /* [N, ...] */
     gru_gradient gradient;
     real *carry;   /* [B,H] */
     real *scratch; /* [B,3H] */
 } gru_case;
 
-static void setup(gru_case *c, gru_reset reset, bool masked)
+static void layout(gru_case *c)
 {
+    gru_layout(&c->cell, &c->trace, &c->space, N, B, true);
+    gru_layout_gradient(&c->cell, &c->gradient, &c->space, N);
+    c->trace.previous = arena_reals(&c->space, N * PREVIOUS_STRIDE);
+    c->trace.previous_stride = PREVIOUS_STRIDE;
+    c->scratch = arena_reals(&c->space, B * 3 * H);
+}
+
+static void setup(gru_case *c, const gru_kind *kind)
+{
+    nmt_error error;
     *c = (gru_case){0};
-    gru_declare(&c->cell, &c->table, "cell", I, H, reset);
+    gru_declare(&c->cell, &c->table, "cell", I, H, kind);
+    arena_measure(&c->space);
+    layout(c);
+    assert_int_equal(arena_reserve(&c->space, "the test", &error), NMT_OK);
+    memset(c->space.base, 0xff, c->space.capacity); /* NaN: nobody may count on zeros */
+    layout(c);
+    c->trace.key = 7;
+    gru_draw_mask(&c->cell, &c->trace, B);
     c->theta = normal_reals(c->table.size, 0.5, 1);
     c->dtheta = nan_reals(c->table.size);
     c->x = normal_reals(N * I, 1, 2);
@@ -39,20 +57,7 @@ static void setup(gru_case *c, gru_reset reset, bool masked)
     c->initial = normal_reals(B * H, 1, 3);
     c->h = nan_reals(N * STATE_STRIDE);
     c->w = normal_reals(N * STATE_STRIDE, 1, 4);
-    c->trace = (gru_trace){.gates = nan_reals(N * 3 * H),
-                           .recurrent = nan_reals(N * H),
-                           .previous = nan_reals(N * PREVIOUS_STRIDE),
-                           .previous_stride = PREVIOUS_STRIDE};
-    if (masked) {
-        c->cell.dropout = 0.4;
-        c->trace.mask = nan_reals(B * H);
-        c->trace.masked = nan_reals(N * H);
-        gru_draw_mask(&c->cell, &c->trace, B);
-    }
-    c->gradient.input = nan_reals(N * 3 * H);
-    c->gradient.recurrent = reset == GRU_AFTER ? nan_reals(N * 3 * H) : c->gradient.input;
     c->carry = normal_reals(B * H, 0, 5);
-    c->scratch = nan_reals(B * 3 * H);
 }
 
 static void teardown(gru_case *c)
@@ -64,30 +69,22 @@ static void teardown(gru_case *c)
     free(c->initial);
     free(c->h);
     free(c->w);
-    free(c->trace.gates);
-    free(c->trace.recurrent);
-    free(c->trace.previous);
-    free(c->trace.mask);
-    free(c->trace.masked);
-    if (c->cell.reset == GRU_AFTER) {
-        free(c->gradient.recurrent);
-    }
-    free(c->gradient.input);
     free(c->carry);
-    free(c->scratch);
+    arena_free(&c->space);
 }
 
 static void forward(gru_case *c)
 {
-    linear_forward(c->trace.gates, 3 * H, c->x, I, c->theta + c->cell.weight_ih, I, c->theta + c->cell.bias_ih, N,
-                   3 * H, I);
+    const weights_view theta = {.block = c->theta};
+    weights_forward(&theta, c->trace.gates, 3 * H, c->x, I, c->cell.weight_ih, I, gru_input_bias(&c->cell), N, 3 * H,
+                    I);
     for (size_t t = 0; t < STEPS; t++) {
         for (size_t row = 0; row < active[t]; row++) {
             const real *from = t > 0 ? c->h + (offset[t - 1] + row) * STATE_STRIDE : c->initial + row * H;
             memcpy(c->trace.previous + (offset[t] + row) * PREVIOUS_STRIDE, from, H * sizeof *from);
         }
-        gru_step_forward(&c->cell, &(weights_view){.block = c->theta}, c->h + offset[t] * STATE_STRIDE, STATE_STRIDE,
-                         &c->trace, offset[t], active[t], c->scratch);
+        gru_step_forward(&c->cell, &theta, c->h + offset[t] * STATE_STRIDE, STATE_STRIDE, &c->trace, offset[t],
+                         active[t], c->scratch);
     }
 }
 
@@ -131,41 +128,59 @@ static double dot(const real *W, size_t row, const real *v, size_t count)
     return gradcheck_sum(W + row * count, v, count);
 }
 
-/* `m` is what the recurrent matrices see of h, a factor each. */
-static void naive_step(const gru_case *c, real *out, const real *x, const real *h, const real *m)
+/* Gates begin .. begin+count-1 of one part, from W v: with their bias; or normalised first, with gain and bias. */
+static void naive_part(const gru_case *c, real *part, const real *v, bool input, size_t begin, size_t count)
 {
-    const real *W_i = c->theta + c->cell.weight_ih, *W_h = c->theta + c->cell.weight_hh;
-    const real *b_i = c->theta + c->cell.bias_ih, *b_h = c->theta + c->cell.bias_hh;
-    real r[H], z[H], reset[H], read[H];
-    for (size_t i = 0; i < H; i++) {
-        read[i] = h[i] * m[i];
+    const size_t width = input ? I : H;
+    const real *W = c->theta + (input ? c->cell.weight_ih : c->cell.weight_hh);
+    const real *b = c->theta + (input ? c->cell.bias_ih : c->cell.bias_hh);
+    const real *g = c->theta + (input ? c->cell.gain_ih : c->cell.gain_hh);
+    double mean = 0, variance = 0;
+    for (size_t i = begin; i < begin + count; i++) {
+        part[i] = dot(W, i, v, width);
+        mean += part[i] / (double)count;
     }
-    for (size_t i = 0; i < H; i++) {
-        r[i] = sigma(dot(W_i, i, x, I) + b_i[i] + dot(W_h, i, read, H) + b_h[i]);
-        z[i] = sigma(dot(W_i, H + i, x, I) + b_i[H + i] + dot(W_h, H + i, read, H) + b_h[H + i]);
-        reset[i] = r[i] * read[i];
+    for (size_t i = begin; i < begin + count; i++) {
+        variance += (part[i] - mean) * (part[i] - mean) / (double)count;
     }
-    for (size_t i = 0; i < H; i++) {
-        const size_t n = 2 * H + i;
-        const double input = dot(W_i, n, x, I) + b_i[n];
-        const double state =
-            c->cell.reset == GRU_AFTER ? r[i] * (dot(W_h, n, read, H) + b_h[n]) : dot(W_h, n, reset, H) + b_h[n];
-        out[i] = (1 - z[i]) * tanh(input + state) + z[i] * h[i];
+    for (size_t i = begin; i < begin + count; i++) {
+        part[i] = c->cell.kind.normalized ? g[i] * (part[i] - mean) / sqrt(variance + 1e-5) + b[i] : part[i] + b[i];
     }
 }
 
-static void check_forward(gru_reset reset, bool masked)
+/* `m` is what the recurrent matrices see of h, a factor each. */
+static void naive_step(const gru_case *c, real *out, const real *x, const real *h, const real *m)
+{
+    real input[3 * H], state[3 * H], read[H], reset[H];
+    for (size_t i = 0; i < H; i++) {
+        read[i] = h[i] * m[i];
+    }
+    naive_part(c, input, x, true, 0, 2 * H);
+    naive_part(c, input, x, true, 2 * H, H);
+    naive_part(c, state, read, false, 0, 2 * H);
+    for (size_t i = 0; i < H; i++) {
+        reset[i] = sigma(input[i] + state[i]) * read[i];
+    }
+    naive_part(c, state, c->cell.kind.reset == GRU_AFTER ? read : reset, false, 2 * H, H);
+    for (size_t i = 0; i < H; i++) {
+        const double r = sigma(input[i] + state[i]), z = sigma(input[H + i] + state[H + i]);
+        const double factor = c->cell.kind.reset == GRU_AFTER ? r : 1;
+        out[i] = (1 - z) * tanh(input[2 * H + i] + factor * state[2 * H + i]) + z * h[i];
+    }
+}
+
+static void check_forward(const gru_kind *kind)
 {
     gru_case c;
-    setup(&c, reset, masked);
+    setup(&c, kind);
     forward(&c);
     for (size_t row = 0; row < B; row++) {
         real h[H], next[H], all[H] = {1, 1, 1, 1, 1};
         memcpy(h, c.initial + row * H, sizeof h);
         for (size_t t = 0; t < STEPS && row < active[t]; t++) {
-            naive_step(&c, next, c.x + (offset[t] + row) * I, h, masked ? c.trace.mask + row * H : all);
+            naive_step(&c, next, c.x + (offset[t] + row) * I, h, kind->dropout > 0 ? c.trace.mask + row * H : all);
             memcpy(h, next, sizeof h);
-            assert_all_near(c.h + (offset[t] + row) * STATE_STRIDE, h, H, 1e-14);
+            assert_all_near(c.h + (offset[t] + row) * STATE_STRIDE, h, H, 1e-13);
         }
     }
     for (size_t row = 0; row < N; row++) {
@@ -174,10 +189,10 @@ static void check_forward(gru_reset reset, bool masked)
     teardown(&c);
 }
 
-static void check_gradient(gru_reset reset, bool masked)
+static void check_gradient(const gru_kind *kind)
 {
     gru_case c;
-    setup(&c, reset, masked);
+    setup(&c, kind);
     gradcheck_prefill(c.dtheta, c.table.size);
     gradcheck_prefill(c.dx, N * I);
     forward(&c);
@@ -191,41 +206,38 @@ static void check_gradient(gru_reset reset, bool masked)
     teardown(&c);
 }
 
-static void test_reset_after_is_the_equations(void **state)
+static const gru_kind kinds[] = {
+    {.reset = GRU_AFTER},
+    {.reset = GRU_BEFORE},
+    {.reset = GRU_AFTER, .dropout = 0.4},
+    {.reset = GRU_BEFORE, .dropout = 0.4},
+    {.reset = GRU_AFTER, .normalized = true},
+    {.reset = GRU_BEFORE, .normalized = true},
+    {.reset = GRU_AFTER, .normalized = true, .dropout = 0.4},
+    {.reset = GRU_BEFORE, .normalized = true, .dropout = 0.4},
+};
+
+static void test_steps_are_the_equations(void **state)
 {
     (void)state;
-    check_forward(GRU_AFTER, false);
-    check_forward(GRU_AFTER, true);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        check_forward(&kinds[i]);
+    }
 }
 
-static void test_reset_before_is_the_equations(void **state)
+static void test_gradient(void **state)
 {
     (void)state;
-    check_forward(GRU_BEFORE, false);
-    check_forward(GRU_BEFORE, true);
-}
-
-static void test_reset_after_gradient(void **state)
-{
-    (void)state;
-    check_gradient(GRU_AFTER, false);
-    check_gradient(GRU_AFTER, true);
-}
-
-static void test_reset_before_gradient(void **state)
-{
-    (void)state;
-    check_gradient(GRU_BEFORE, false);
-    check_gradient(GRU_BEFORE, true);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        check_gradient(&kinds[i]);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reset_after_is_the_equations),
-        cmocka_unit_test(test_reset_before_is_the_equations),
-        cmocka_unit_test(test_reset_after_gradient),
-        cmocka_unit_test(test_reset_before_gradient),
+        cmocka_unit_test(test_steps_are_the_equations),
+        cmocka_unit_test(test_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
+#include "ops/layer_norm.h"
 #include "ops/linear.h"
 #include "ops/softmax.h"
 #include "support_reals.h"
@@ -352,6 +353,79 @@ static void test_dropout_apply(void **state)
     assert_memory_equal(y, expected, sizeof y);
 }
 
+/* ---- layer normalisation: columns of wider matrices ------------------------------------------------------------ */
+
+typedef struct norm_case {
+    real *x, *y, *w, *gain, *bias; /* x, y, w [ROWS,LDX] */
+    layer_norm_kept kept;          /* values [ROWS,LDY], inverse [ROWS,2] */
+} norm_case;
+
+static double norm_sum(void *context)
+{
+    const norm_case *c = context;
+    double sum = 0;
+    memcpy(c->y, c->x, ROWS * LDX * sizeof *c->y);
+    layer_norm_forward(c->y, LDX, &c->kept, c->gain, c->bias, ROWS, OUT);
+    for (size_t row = 0; row < ROWS; row++) {
+        sum += gradcheck_sum(c->w + row * LDX, c->y + row * LDX, OUT);
+    }
+    return sum;
+}
+
+static void check_normal_row(const norm_case *c, size_t row)
+{
+    const real *x = c->x + row * LDX;
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < OUT; i++) {
+        mean += x[i] / OUT;
+    }
+    for (size_t i = 0; i < OUT; i++) {
+        variance += (x[i] - mean) * (x[i] - mean) / OUT;
+    }
+    for (size_t i = 0; i < OUT; i++) {
+        const double n = (x[i] - mean) / sqrt(variance + 1e-5);
+        assert_near(c->y[row * LDX + i], c->gain[i] * n + c->bias[i], 1e-13);
+        assert_near(c->kept.values[row * LDY + i], n, 1e-13);
+    }
+    assert_near(c->kept.inverse[row * 2], 1 / sqrt(variance + 1e-5), 1e-10);
+    assert_true(c->y[row * LDX + OUT] == x[OUT]); /* the column beside is not ours */
+}
+
+static void test_layer_norm(void **state)
+{
+    (void)state;
+    real dx[ROWS * LDX], dgain[OUT];
+    norm_case c = {.x = normal_reals(ROWS * LDX, 1, 1),
+                   .y = nan_reals(ROWS * LDX),
+                   .w = normal_reals(ROWS * LDX, 1, 2),
+                   .gain = normal_reals(OUT, 1, 3),
+                   .bias = normal_reals(OUT, 1, 4),
+                   .kept = {nan_reals(ROWS * LDY), LDY, nan_reals(ROWS * 2), 2}};
+    for (size_t i = 0; i < OUT; i++) {
+        c.x[2 * LDX + i] = 3; /* all the same: nothing but the epsilon keeps it finite */
+        c.x[3 * LDX + i] += 1000;
+    }
+    norm_sum(&c);
+    for (size_t row = 0; row < 3; row++) {
+        check_normal_row(&c, row);
+    }
+    gradcheck_prefill(dx, ROWS * LDX);
+    gradcheck_prefill(dgain, OUT);
+    layer_norm_backward_input(dx, LDX, c.w, LDX, &c.kept, c.gain, ROWS, OUT);
+    layer_norm_backward_gain(dgain, c.w, LDX, &c.kept, ROWS, OUT);
+    gradcheck("gain", c.gain, dgain, OUT, norm_sum, &c);
+    gradcheck("x", c.x, dx, 2 * LDX, norm_sum, &c);
+    c.kept = (layer_norm_kept){0}; /* without backward */
+    memset(c.x + 2 * LDX, 0, 2 * LDX * sizeof *c.x);
+    assert_true(isfinite(norm_sum(&c)));
+    assert_memory_equal(c.y + 2 * LDX, c.bias, OUT * sizeof *c.bias);
+    free(c.x);
+    free(c.y);
+    free(c.w);
+    free(c.gain);
+    free(c.bias);
+}
+
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
 
 static const int32_t truth[ROWS] = {2, 5, 2, 0};
@@ -447,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_dropout_mask),
         cmocka_unit_test(test_dropout_mask_of_rows),
         cmocka_unit_test(test_dropout_apply),
+        cmocka_unit_test(test_layer_norm),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_cross_entropy_of_large_logits),
     };

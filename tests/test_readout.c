@@ -115,7 +115,7 @@ static void check_logits(readout_kind kind)
     readout_case c = {0};
     real output[F], expected[V], *logits = nan_reals(ROWS * V);
     double nats = 0;
-    readout_declare(&c.layer, &c.table, kind, F, UNITS, V, READOUT_UNTIED);
+    readout_declare(&c.layer, &c.table, kind, F, UNITS, V, false, READOUT_UNTIED);
     setup(&c, ROWS, 0);
     readout_logits(&c.layer, &(weights_view){.block = c.theta}, logits, c.features, STRIDE, &c.work, ROWS);
     for (size_t row = 0; row < ROWS; row++) {
@@ -153,7 +153,7 @@ static void check_kind(readout_kind kind)
     check_logits(kind);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         readout_case c = {0};
-        readout_declare(&c.layer, &c.table, kind, F, UNITS, V, READOUT_UNTIED);
+        readout_declare(&c.layer, &c.table, kind, F, UNITS, V, false, READOUT_UNTIED);
         c.layer.dropout = choices[i].dropout;
         check_gradient(&c, choices[i].smoothing);
     }
@@ -183,7 +183,7 @@ static void test_tied(void **state)
     readout_case c = {0};
     const size_t before = parameters_add(&c.table, "something", 3, 0, INIT_ZERO);
     const size_t embedding = parameters_add(&c.table, "embedding", V, UNITS, INIT_EMBEDDING);
-    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, UNITS, V, embedding);
+    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, UNITS, V, false, embedding);
     assert_int_equal(before, 0);
     assert_int_equal(c.layer.weight, embedding);
     assert_int_equal(c.table.size, 3 + V * UNITS + UNITS * F + UNITS + V); /* no matrix of its own */
@@ -193,7 +193,7 @@ static void test_tied(void **state)
 static double nats_with_key(double rate, uint64_t key)
 {
     readout_case c = {0};
-    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, UNITS, V, READOUT_UNTIED);
+    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, UNITS, V, false, READOUT_UNTIED);
     c.layer.dropout = rate;
     setup(&c, ROWS, 0);
     c.work.key = key;
@@ -250,7 +250,7 @@ static void naive_hidden(const readout_case *c, real *dtheta, real *dfeatures, c
 static void check_tiles(size_t rows)
 {
     readout_case c = {0};
-    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, 2, MANY_WORDS, READOUT_UNTIED);
+    readout_declare(&c.layer, &c.table, READOUT_KIND_TANH, F, 2, MANY_WORDS, false, READOUT_UNTIED);
     setup(&c, rows, 0);
     assert_true(c.work.tile < rows);
     real *dtheta = nan_reals(c.table.size), *dfeatures = nan_reals(rows * STRIDE), *logits = nan_reals(MANY_WORDS);

@@ -23,13 +23,13 @@ static nmt_model *new_model(const char *choices)
 {
     char text[600];
     const int length =
-        snprintf(text, sizeof text,
-                 "{\"model\": {\"source_embedding\": 3, \"target_embedding\": 5, \"encoder_hidden\": 4"
-                 "%s%s%s}",
+        snprintf(text, sizeof text, "{\"model\": {\"target_embedding\": 5, \"encoder_hidden\": 4%s%s%s%s}",
+                 strstr(choices, "\"source_embedding\"") == NULL ? ", \"source_embedding\": 3" : "",
                  strstr(choices, "\"decoder_hidden\"") == NULL ? ", \"decoder_hidden\": 6" : "",
                  strstr(choices, "\"attention_size\"") == NULL ? ", \"attention_size\": 7" : "", choices);
     assert_true(length > 0 && (size_t)length < sizeof text);
-    return support_model(text, SOURCE_WORDS, TARGET_WORDS, 0.5);
+    const bool shared = strstr(choices, "\"shared\"") != NULL;
+    return support_model(text, shared ? TARGET_WORDS : SOURCE_WORDS, TARGET_WORDS, 0.5);
 }
 
 static nmt_model *new_plain_model(void)
@@ -93,6 +93,7 @@ static void check_gradient(nmt_model *model, const char *const *sentences, size_
 
 #define SMOOTHED "}, \"training\": {\"label_smoothing\": 0.1"
 
+#define TIED_ALL_SIDES ", \"readout_size\": 5, \"tied_embeddings\": \"all\"}, \"vocabulary\": {\"shared\": true"
 #define EVERY_DROPOUT                                                                                                  \
     "}, \"dropout\": {\"embedding\": 0.2, \"annotation\": 0.1, \"readout\": 0.2, \"attention_input\": 0.3, "           \
     "\"decoder_input\": 0.3, \"recurrent\": 0.4, \"source_word\": 0.1, \"target_word\": 0.2}"
@@ -119,7 +120,9 @@ static const char *const choices[] = {
     ", \"readout\": \"maxout\", \"readout_size\": 2, \"readout_state\": \"previous\", \"gru\": "
     "\"reset_before\"" SMOOTHED "}",
     ", \"readout\": \"tanh\", \"readout_size\": 5, \"tied_embeddings\": true}",
-    ", \"readout\": \"maxout\", \"readout_size\": 5, \"tied_embeddings\": true" SMOOTHED "}",
+    ", \"readout\": \"maxout\", \"readout_size\": 5, \"tied_embeddings\": \"target\"" SMOOTHED "}",
+    ", \"readout\": \"tanh\", \"source_embedding\": 5" TIED_ALL_SIDES "}",
+    ", \"readout\": \"maxout\", \"order\": \"luong\", \"source_embedding\": 5" TIED_ALL_SIDES EVERY_DROPOUT,
     "}, \"dropout\": {\"embedding\": 0.3}",
     "}, \"dropout\": {\"annotation\": 0.3}",
     "}, \"dropout\": {\"readout\": 0.3}",
@@ -130,6 +133,14 @@ static const char *const choices[] = {
     ", \"readout_state\": \"previous\", \"gru\": \"reset_before\"" SMOOTHED EVERY_DROPOUT,
     ", \"order\": \"luong\", \"attention_extent\": \"local_p\", \"attention_window\": 2" EVERY_DROPOUT,
     ", \"order\": \"luong\", \"input_feeding\": false, \"attention_size\": 6, \"attention_heads\": 2" EVERY_DROPOUT,
+    ", \"layer_normalization\": true}",
+    ", \"layer_normalization\": true, \"gru\": \"reset_before\", \"readout\": \"tanh\", \"readout_size\": 3" SMOOTHED
+    "}",
+    ", \"layer_normalization\": true, \"order\": \"luong\", \"readout\": \"maxout\", \"readout_size\": 3" EVERY_DROPOUT,
+    ", \"encoder_layers\": 2, \"decoder_layers\": 3}",
+    ", \"encoder_layers\": 3, \"decoder_layers\": 2, \"residual\": false, \"gru\": \"reset_before\"}",
+    ", \"order\": \"luong\", \"encoder_layers\": 2, \"decoder_layers\": 2, \"layer_normalization\": true" EVERY_DROPOUT,
+    ", \"order\": \"luong\", \"input_feeding\": false, \"decoder_layers\": 3, \"residual\": false}",
     ", \"attention_score\": \"dot\", \"decoder_hidden\": 8}",
     ", \"attention_score\": \"general\"}",
     ", \"attention_score\": \"concat\"}",
@@ -380,6 +391,27 @@ static void test_order_changes_nothing(void **state)
 }
 
 /* ---- unusual sentences ------------------------------------------------------------------------------------------ */
+
+/* One matrix for both sides, and a file that holds another vocabulary for one of them. */
+static void test_tied_sides_have_one_vocabulary(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"model\": {\"readout\": \"tanh\", \"readout_size\": 256, \"tied_embeddings\": \"all\"}, "
+        "\"vocabulary\": {\"shared\": true}}";
+    json *object;
+    nmt_config *config;
+    nmt_model *model = NULL;
+    nmt_error error;
+    support_ok(json_parse(&object, text, strlen(text), "the test", &error), &error);
+    support_ok(config_from_json(&config, object, "the test", &error), &error);
+    json_free(object);
+    assert_int_equal(
+        model_create(&model, config, support_vocabulary(SOURCE_WORDS), support_vocabulary(TARGET_WORDS), &error),
+        NMT_INVALID);
+    assert_non_null(strstr(error.message, "found 9 source and 11 target words"));
+    assert_null(model);
+}
 
 static void test_a_source_of_unknown_words_moves_their_row_only(void **state)
 {
@@ -663,6 +695,7 @@ int main(void)
         cmocka_unit_test(test_paths_add_up),
         cmocka_unit_test(test_company_changes_nothing),
         cmocka_unit_test(test_order_changes_nothing),
+        cmocka_unit_test(test_tied_sides_have_one_vocabulary),
         cmocka_unit_test(test_a_source_of_unknown_words_moves_their_row_only),
         cmocka_unit_test(test_a_sentence_of_a_thousand_tokens),
         cmocka_unit_test(test_decoding),

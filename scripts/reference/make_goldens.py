@@ -18,7 +18,7 @@ from torch.nn.utils import clip_grad_norm_
 from model import Batch, Config, Translator
 
 # No two sizes, nor their sums that shape a tensor, are equal, so a transposed or misplaced matrix cannot pass.
-VOCABULARIES = {"source_vocabulary": 11, "target_vocabulary": 16}
+VOCABULARIES = {"source": 11, "target": 16}
 SIZES = {
     "source_embedding": 3,
     "target_embedding": 5,
@@ -52,6 +52,7 @@ BASE = {
     "order": "bahdanau",
     "input_feeding": True,
 }
+ALL_TIED = {"tied_embeddings": "all", "source_embedding": 5, "readout_size": 5}
 COVERAGE = {**ADAM, "coverage": 0.7}
 CASES = {
     "base": ({}, ADAM),
@@ -92,6 +93,25 @@ CASES = {
             "attention_window": 2,
         },
         COVERAGE,
+    ),
+    "tied": ({"readout": "tanh", "readout_size": 5, "tied_embeddings": "target"}, ADAM),
+    "tied_all": ({"readout": "maxout", **ALL_TIED}, ADAM),
+    "normalized": ({"layer_normalization": True, "readout": "tanh"}, ADAM),
+    "normalized_reset_before_luong": (
+        {"layer_normalization": True, "gru": "reset_before", "order": "luong", "readout": "maxout"},
+        ADAM,
+    ),
+    "deep": ({"encoder_layers": 2, "decoder_layers": 3}, ADAM),
+    "deep_luong": (
+        {
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "residual": False,
+            "layer_normalization": True,
+            "gru": "reset_before",
+            "order": "luong",
+        },
+        ADAM,
     ),
 }
 
@@ -160,7 +180,9 @@ def alignments(model, batch):
 
 def make_golden(seed, choices, training):
     section = {**SIZES, **BASE, **choices}
-    model = Translator(Config(**VOCABULARIES, **section)).double()
+    shared = section.get("tied_embeddings") == "all"
+    words = {"source": VOCABULARIES["target" if shared else "source"], "target": VOCABULARIES["target"]}
+    model = Translator(Config(words["source"], words["target"], **section)).double()
     draw_parameters(model, seed)
     batch = Batch.of(SOURCES, TARGETS)
 
@@ -169,8 +191,8 @@ def make_golden(seed, choices, training):
     greedy, lead = model.greedy(batch, GREEDY_LIMIT)
     assert lead > 1e-4, f"rounding could change a greedy choice that leads by {lead}"
     golden = {
-        "config": {"model": section, "training": training},
-        **{f"{name}_size": size for name, size in VOCABULARIES.items()},
+        "config": {**({"vocabulary": {"shared": True}} if shared else {}), "model": section, "training": training},
+        **{f"{side}_vocabulary_size": size for side, size in words.items()},
         "batch": {"sources": SOURCES, "targets": TARGETS},
         "parameters": tensors(model.parameters_by_name()),
         "loss": loss.item(),

@@ -14,7 +14,7 @@ from typing import List, NamedTuple, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy, layer_norm, one_hot
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 START, END = 1, 2  # the numbers of <s> and </s>; 0 is <unk>
@@ -44,6 +44,11 @@ class Config:
     readout: str = "linear"  # or tanh, maxout
     readout_embedding: bool = True
     readout_state: str = "current"  # or previous
+    tied_embeddings: str = "none"  # or target, all
+    layer_normalization: bool = False
+    encoder_layers: int = 1
+    decoder_layers: int = 1
+    residual: bool = True
 
     def __post_init__(self):
         choices = {
@@ -54,6 +59,7 @@ class Config:
             "initial_state": ("backward", "mean", "zero"),
             "readout": ("linear", "tanh", "maxout"),
             "readout_state": ("current", "previous"),
+            "tied_embeddings": ("none", "target", "all"),
         }
         for key, allowed in choices.items():
             if getattr(self, key) not in allowed:
@@ -102,6 +108,7 @@ class State(NamedTuple):
 
     s: Tensor  # [B,D]
     attentional: Tensor  # [B,D], of Luong's order
+    upper: Tuple[Tensor, ...] = ()  # [B,D] of each layer above the first
 
 
 class ResetBeforeCell(nn.Module):
@@ -132,21 +139,70 @@ class ResetBeforeCell(nn.Module):
         return self.update(self.project(inputs), state)
 
 
-class ResetBeforeBiGRU(nn.Module):
-    """Both directions of the paper's encoder over padded sentences."""
+class NormalizedCell(nn.Module):
+    """Either GRU with layer normalisation (Ba, Kiros and Hinton 2016, supplement): of the input's and the state's part,
+    r and z together and n alone."""
 
-    def __init__(self, inputs: int, units: int):
+    def __init__(self, form: str, inputs: int, units: int):
+        super().__init__()
+        self.form = form
+        self.weight_ih = nn.Parameter(torch.empty(3 * units, inputs))
+        self.weight_hh = nn.Parameter(torch.empty(3 * units, units))
+        self.gain_ih = nn.Parameter(torch.ones(3 * units))
+        self.gain_hh = nn.Parameter(torch.ones(3 * units))
+        self.bias_ih = nn.Parameter(torch.zeros(3 * units))
+        self.bias_hh = nn.Parameter(torch.zeros(3 * units))
+        for parameter in (self.weight_ih, self.weight_hh):
+            nn.init.uniform_(parameter, -(units**-0.5), units**-0.5)
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """The input's part of all gates, for any number of steps at once."""
+        cut = 2 * self.weight_hh.shape[1]
+        gates, candidate = (inputs @ self.weight_ih.T).tensor_split([cut], dim=-1)
+        return torch.cat(
+            [
+                layer_norm(gates, (cut,), self.gain_ih[:cut], self.bias_ih[:cut]),
+                layer_norm(candidate, (cut // 2,), self.gain_ih[cut:], self.bias_ih[cut:]),
+            ],
+            dim=-1,
+        )
+
+    def update(self, projected: Tensor, state: Tensor) -> Tensor:
+        units = state.shape[-1]
+        cut = 2 * units
+        gates, candidate = projected.split([cut, units], dim=-1)
+        recurrent = layer_norm(state @ self.weight_hh[:cut].T, (cut,), self.gain_hh[:cut], self.bias_hh[:cut])
+        reset, keep = torch.sigmoid(gates + recurrent).chunk(2, dim=-1)
+        read = reset * state if self.form == "reset_before" else state
+        part = layer_norm(read @ self.weight_hh[cut:].T, (units,), self.gain_hh[cut:], self.bias_hh[cut:])
+        new = torch.tanh(candidate + (part if self.form == "reset_before" else reset * part))
+        return (1 - keep) * new + keep * state
+
+    def forward(self, inputs: Tensor, state: Tensor) -> Tensor:
+        return self.update(self.project(inputs), state)
+
+
+def make_cell(config: Config, inputs: int, units: int) -> nn.Module:
+    if config.layer_normalization:
+        return NormalizedCell(config.gru, inputs, units)
+    return (nn.GRUCell if config.gru == "reset_after" else ResetBeforeCell)(inputs, units)
+
+
+class SteppedBiGRU(nn.Module):
+    """Both directions over padded sentences, of cells that nn.GRU does not have."""
+
+    def __init__(self, config: Config, inputs: int, units: int):
         super().__init__()
         self.units = units
-        self.ahead = ResetBeforeCell(inputs, units)
-        self.back = ResetBeforeCell(inputs, units)
+        self.ahead = make_cell(config, inputs, units)
+        self.back = make_cell(config, inputs, units)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tuple[Tensor, Tensor]:
         ahead, _ = self.run(self.ahead, embedded, mask, range(embedded.shape[1]))
         back, last = self.run(self.back, embedded, mask, reversed(range(embedded.shape[1])))
         return torch.cat([ahead, back], dim=-1) * mask.unsqueeze(-1), last
 
-    def run(self, cell: ResetBeforeCell, embedded: Tensor, mask: Tensor, steps) -> Tuple[Tensor, Tensor]:
+    def run(self, cell: nn.Module, embedded: Tensor, mask: Tensor, steps) -> Tuple[Tensor, Tensor]:
         projected = cell.project(embedded)
         state = embedded.new_zeros(embedded.shape[0], self.units)
         states = {}
@@ -157,24 +213,37 @@ class ResetBeforeBiGRU(nn.Module):
         return torch.stack([states[t] for t in sorted(states)], dim=1), state
 
 
+def make_bigru(config: Config, inputs: int) -> nn.Module:
+    if config.gru == "reset_after" and not config.layer_normalization:
+        return nn.GRU(inputs, config.encoder_hidden, batch_first=True, bidirectional=True)
+    return SteppedBiGRU(config, inputs, config.encoder_hidden)
+
+
 class Encoder(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
-        sizes = config.source_embedding, config.encoder_hidden
+        self.config = config
         self.embedding = nn.Embedding(config.source_vocabulary, config.source_embedding)
-        if config.gru == "reset_after":
-            self.gru = nn.GRU(*sizes, batch_first=True, bidirectional=True)
-        else:
-            self.gru = ResetBeforeBiGRU(*sizes)
+        self.gru = make_bigru(config, config.source_embedding)
+        if config.encoder_layers > 1:
+            more = range(config.encoder_layers - 1)
+            self.upper = nn.ModuleList([make_bigru(config, 2 * config.encoder_hidden) for _ in more])
+
+    def run(self, gru: nn.Module, inputs: Tensor, lengths: Tensor, mask: Tensor) -> Tensor:
+        if isinstance(gru, SteppedBiGRU):
+            return gru(inputs, mask)[0]
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(gru(packed)[0], batch_first=True)[0]
 
     def forward(self, sources: Tensor, lengths: Tensor, mask: Tensor) -> Tuple[Tensor, Tensor]:
-        """The annotations [B,S,2H] and the backward direction's state at the first token [B,H]."""
-        embedded = self.embedding(sources)
-        if isinstance(self.gru, ResetBeforeBiGRU):
-            return self.gru(embedded, mask)
-        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        annotations, last = self.gru(packed)
-        return pad_packed_sequence(annotations, batch_first=True)[0], last[1]
+        """The annotations [B,S,2H] and their backward half at the first token [B,H]."""
+        annotations = self.run(self.gru, self.embedding(sources), lengths, mask)
+        for gru in self.upper if self.config.encoder_layers > 1 else []:
+            read = annotations
+            annotations = self.run(gru, read, lengths, mask)
+            if self.config.residual:
+                annotations = annotations + read
+        return annotations, annotations[:, 0, self.config.encoder_hidden :]
 
 
 class Additive(nn.Module):
@@ -366,7 +435,6 @@ class Decoder(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
         annotation = 2 * config.encoder_hidden
-        cell = nn.GRUCell if config.gru == "reset_after" else ResetBeforeCell
         self.config = config
         self.units = config.decoder_hidden
         if config.initial_state == "backward":
@@ -378,15 +446,26 @@ class Decoder(nn.Module):
         if config.order == "luong":
             fed = config.decoder_hidden if config.input_feeding else 0
             self.combination = nn.Linear(annotation + config.decoder_hidden, config.decoder_hidden, bias=False)
-        self.gru = cell(config.target_embedding + fed, config.decoder_hidden)
+        self.gru = make_cell(config, config.target_embedding + fed, config.decoder_hidden)
+        if config.decoder_layers > 1:
+            more = range(config.decoder_layers - 1)
+            self.upper = nn.ModuleList([make_cell(config, self.units, self.units) for _ in more])
 
     def start(self, annotations: Tensor, backward: Tensor, lengths: Tensor) -> State:
-        zeros = backward.new_zeros(backward.shape[0], self.units)
-        if self.config.initial_state == "zero":
-            return State(zeros, zeros)
+        zeros = s = backward.new_zeros(backward.shape[0], self.units)
         if self.config.initial_state == "mean":
-            return State(torch.tanh(self.initial(annotations.sum(dim=1) / lengths.unsqueeze(1))), zeros)
-        return State(torch.tanh(self.initial(backward)), zeros)
+            s = torch.tanh(self.initial(annotations.sum(dim=1) / lengths.unsqueeze(1)))
+        elif self.config.initial_state == "backward":
+            s = torch.tanh(self.initial(backward))
+        return State(s, zeros, (s,) * (self.config.decoder_layers - 1))
+
+    def climb(self, s: Tensor, states: Tuple[Tensor, ...]) -> Tuple[Tensor, Tuple[Tensor, ...]]:
+        """What the last layer gives, and the new states of those above the first."""
+        output, new = s, []
+        for cell, state in zip(self.upper if states else [], states):
+            new.append(cell(output, state))
+            output = new[-1] + output if self.config.residual else new[-1]
+        return output, tuple(new)
 
     def forward(
         self, embedded: Tensor, state: State, attention: nn.Module, memory: Memory, step: int
@@ -397,15 +476,17 @@ class Decoder(nn.Module):
     def bahdanau(self, embedded, state, attention, memory, step):
         context, alpha = attention(state.s, memory, step)
         s = self.gru(torch.cat([embedded, context], dim=-1), state.s)
-        seen = state.s if self.config.readout_state == "previous" else s
-        return [seen, context], State(s, state.attentional), alpha
+        output, upper = self.climb(s, state.upper)
+        seen = state.s if self.config.readout_state == "previous" else output
+        return [seen, context], State(s, state.attentional, upper), alpha
 
     def luong(self, embedded, state, attention, memory, step):
         fed = [embedded, state.attentional] if self.config.input_feeding else [embedded]
         s = self.gru(torch.cat(fed, dim=-1), state.s)
-        context, alpha = attention(s, memory, step)
-        attentional = torch.tanh(self.combination(torch.cat([context, s], dim=-1)))
-        return [attentional], State(s, attentional), alpha
+        output, upper = self.climb(s, state.upper)
+        context, alpha = attention(output, memory, step)
+        attentional = torch.tanh(self.combination(torch.cat([context, output], dim=-1)))
+        return [attentional], State(s, attentional, upper), alpha
 
 
 class Readout(nn.Module):
@@ -419,18 +500,24 @@ class Readout(nn.Module):
         if self.embedding:
             features += config.target_embedding
         if config.readout == "tanh":
-            self.hidden = nn.Linear(features, config.readout_size)
+            self.hidden = nn.Linear(features, config.readout_size, bias=not config.layer_normalization)
         elif config.readout == "maxout":
             self.hidden = nn.Linear(features, 2 * config.readout_size, bias=False)
+        self.norm = None
+        if config.layer_normalization and config.readout != "linear":
+            self.norm = nn.LayerNorm(self.hidden.out_features)
         outputs = features if config.readout == "linear" else config.readout_size
         self.output = nn.Linear(outputs, config.target_vocabulary)
 
     def forward(self, parts: List[Tensor], embedded: Tensor) -> Tensor:
         features = torch.cat([*parts, embedded] if self.embedding else parts, dim=-1)
+        if self.form != "linear":
+            features = self.hidden(features)
+            features = features if self.norm is None else self.norm(features)
         if self.form == "tanh":
-            features = torch.tanh(self.hidden(features))
+            features = torch.tanh(features)
         elif self.form == "maxout":
-            features = self.hidden(features).unflatten(-1, (-1, 2)).amax(dim=-1)  # neighbours compete
+            features = features.unflatten(-1, (-1, 2)).amax(dim=-1)  # neighbours compete
         return self.output(features)
 
 
@@ -441,6 +528,10 @@ class Translator(nn.Module):
         self.attention = (FixedContext if config.attention_score == "fixed" else Attention)(config)
         self.decoder = Decoder(config)
         self.readout = Readout(config)
+        if config.tied_embeddings == "all":
+            self.decoder.embedding = self.encoder.embedding
+        if config.tied_embeddings != "none":
+            self.readout.output.weight = self.decoder.embedding.weight
 
     def encode(self, sources: Tensor, lengths: Tensor) -> Tuple[Memory, State]:
         """What the decoder attends to, and its first state."""
@@ -500,14 +591,21 @@ class Translator(nn.Module):
         """The parameters under the names that they have in a model file of nmt. There v_a is a vector; here it is a
         matrix of one row."""
         renamed = {
-            "encoder.gru.ahead.": "encoder.forward.",
-            "encoder.gru.back.": "encoder.backward.",
             "attention.extent.": "attention.centre.",
             ".key.bias": ".bias",
+            "readout.norm.weight": "readout.hidden.gain",
+            "readout.norm.bias": "readout.hidden.bias",
         }
-        for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-            renamed[f"encoder.gru.{part}_l0_reverse"] = f"encoder.backward.{part}"
-            renamed[f"encoder.gru.{part}_l0"] = f"encoder.forward.{part}"
+        layers = {"encoder.gru.": "encoder."}
+        for layer in range(2, 1 + max(self.decoder.config.encoder_layers, self.decoder.config.decoder_layers)):
+            layers[f"encoder.upper.{layer - 2}."] = f"encoder.layer{layer}."
+            renamed[f"decoder.upper.{layer - 2}."] = f"decoder.layer{layer}."
+        for here, there in layers.items():
+            renamed[f"{here}ahead."] = f"{there}forward."
+            renamed[f"{here}back."] = f"{there}backward."
+            for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+                renamed[f"{here}{part}_l0_reverse"] = f"{there}backward.{part}"
+                renamed[f"{here}{part}_l0"] = f"{there}forward.{part}"
         heads = self.decoder.config.attention_heads
         for head in range(heads):
             renamed[f"attention.head.{head}."] = "attention." if heads == 1 else f"attention.head{head + 1}."

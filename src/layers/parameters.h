@@ -27,9 +27,10 @@ typedef struct tensor {
     size_t rows, columns; /* weights [out, in]; a vector has columns 0 */
     size_t offset;        /* of its first element, in elements of the block */
     tensor_init init;
+    bool frozen; /* training leaves it as it is */
 } tensor;
 
-enum { PARAMETERS_CAPACITY = 192 };
+enum { PARAMETERS_CAPACITY = 512 };
 
 typedef struct parameter_table {
     tensor tensors[PARAMETERS_CAPACITY];

@@ -5,6 +5,7 @@
 #include "ops/activation.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
+#include "ops/layer_norm.h"
 #include "ops/linear.h"
 
 /* Logits in one tile at the most: 16 MB of floats. */
@@ -15,19 +16,28 @@ static size_t hidden_size(const readout *layer)
     return layer->kind == READOUT_KIND_MAXOUT ? 2 * layer->units : layer->units;
 }
 
+static bool has_hidden_bias(const readout *layer)
+{
+    return layer->kind == READOUT_KIND_TANH || layer->normalized;
+}
+
 void readout_declare(readout *layer, parameter_table *table, readout_kind kind, size_t features, size_t units,
-                     size_t vocabulary, size_t tied)
+                     size_t vocabulary, bool normalized, size_t tied)
 {
     *layer = (readout){.kind = kind,
                        .features = features,
                        .units = kind == READOUT_KIND_LINEAR ? features : units,
-                       .vocabulary = vocabulary};
+                       .vocabulary = vocabulary,
+                       .normalized = normalized && kind != READOUT_KIND_LINEAR};
     if (kind != READOUT_KIND_LINEAR) {
         layer->hidden_weight =
             parameters_add(table, "readout.hidden.weight", hidden_size(layer), features, INIT_WEIGHT);
     }
-    if (kind == READOUT_KIND_TANH) {
-        layer->hidden_bias = parameters_add(table, "readout.hidden.bias", layer->units, 0, INIT_ZERO);
+    if (has_hidden_bias(layer)) {
+        layer->hidden_bias = parameters_add(table, "readout.hidden.bias", hidden_size(layer), 0, INIT_ZERO);
+    }
+    if (layer->normalized) {
+        layer->hidden_gain = parameters_add(table, "readout.hidden.gain", hidden_size(layer), 0, INIT_ONE);
     }
     layer->weight = tied != READOUT_UNTIED
                         ? tied
@@ -70,6 +80,11 @@ void readout_layout(const readout *layer, readout_workspace *work, arena *space,
     }
     if (with_gradient && layer->kind != READOUT_KIND_LINEAR) {
         work->dhidden = arena_reals(space, rows * hidden_size(layer));
+        work->dproduct = layer->normalized ? arena_reals(space, rows * hidden_size(layer)) : work->dhidden;
+    }
+    if (with_gradient && layer->normalized) {
+        work->normal = arena_reals(space, rows * hidden_size(layer));
+        work->inverse = arena_reals(space, rows);
     }
 }
 
@@ -83,9 +98,14 @@ static void hidden_forward(const readout *layer, const weights_view *theta, cons
         return;
     }
     const size_t R = hidden_size(layer);
-    const size_t bias = layer->kind == READOUT_KIND_TANH ? layer->hidden_bias : WEIGHTS_NO_BIAS;
+    const size_t bias = has_hidden_bias(layer) && !layer->normalized ? layer->hidden_bias : WEIGHTS_NO_BIAS;
     weights_forward(theta, work->hidden, R, features, stride, layer->hidden_weight, layer->features, bias, rows, R,
                     layer->features);
+    if (layer->normalized) {
+        const layer_norm_kept kept = {work->normal, R, work->inverse, 1};
+        layer_norm_forward(work->hidden, R, &kept, theta->block + layer->hidden_gain, theta->block + layer->hidden_bias,
+                           rows, R);
+    }
     if (layer->kind == READOUT_KIND_TANH) {
         tanh_forward(work->hidden, rows * R);
         work->output = work->hidden;
@@ -96,6 +116,19 @@ static void hidden_forward(const readout *layer, const weights_view *theta, cons
     work->output_stride = layer->units;
 }
 
+/* From dhidden to dproduct, where they are not the same. */
+static void normalize_backward(const readout *layer, const real *theta, real *dtheta, readout_workspace *work,
+                               size_t rows)
+{
+    const size_t R = hidden_size(layer);
+    const layer_norm_kept kept = {work->normal, R, work->inverse, 1};
+    if (layer->normalized) {
+        memset(work->dproduct, 0, rows * R * sizeof *work->dproduct);
+        layer_norm_backward_gain(dtheta + layer->hidden_gain, work->dhidden, R, &kept, rows, R);
+        layer_norm_backward_input(work->dproduct, R, work->dhidden, R, &kept, theta + layer->hidden_gain, rows, R);
+    }
+}
+
 static void hidden_backward(const readout *layer, const real *theta, real *dtheta, real *dfeatures,
                             const real *features, size_t stride, readout_workspace *work, size_t rows)
 {
@@ -103,12 +136,15 @@ static void hidden_backward(const readout *layer, const real *theta, real *dthet
     memset(work->dhidden, 0, rows * R * sizeof(real));
     if (layer->kind == READOUT_KIND_TANH) {
         tanh_backward(work->dhidden, work->doutput, work->hidden, rows * R);
-        linear_backward_bias(dtheta + layer->hidden_bias, work->dhidden, R, rows, R);
     } else {
         maxout_backward(work->dhidden, work->doutput, work->hidden, rows, layer->units);
     }
-    linear_backward_weight(dtheta + layer->hidden_weight, F, work->dhidden, R, features, stride, rows, R, F);
-    linear_backward_input(dfeatures, stride, work->dhidden, R, theta + layer->hidden_weight, F, rows, R, F);
+    if (has_hidden_bias(layer)) {
+        linear_backward_bias(dtheta + layer->hidden_bias, work->dhidden, R, rows, R);
+    }
+    normalize_backward(layer, theta, dtheta, work, rows);
+    linear_backward_weight(dtheta + layer->hidden_weight, F, work->dproduct, R, features, stride, rows, R, F);
+    linear_backward_input(dfeatures, stride, work->dproduct, R, theta + layer->hidden_weight, F, rows, R, F);
 }
 
 static void drop_output(const readout *layer, readout_workspace *work, size_t rows)

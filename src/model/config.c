@@ -15,6 +15,8 @@
 #include "core/quote.h"
 #include "core/utf8.h"
 #include "layers/scores.h"
+#include "model/decoder_stack.h"
+#include "model/encoder.h"
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -25,7 +27,8 @@ typedef enum key_flag {
     KEY_FOR_TRAINING = 2,  /* required for training */
     KEY_OVER_MINIMUM = 4,  /* the minimum itself is out of range */
     KEY_BELOW_MAXIMUM = 8, /* the maximum itself is out of range */
-    KEY_PATH = 16          /* the text names a file or a directory */
+    KEY_PATH = 16,         /* the text names a file or a directory */
+    KEY_WAS_BOOLEAN = 32   /* a choice that was a boolean once: false and true are its first two */
 } key_flag;
 
 typedef struct choice {
@@ -57,6 +60,7 @@ static const choice score_choices[] = {ATTENTION_SCORES(SCORE_CHOICE){NULL, 0}};
 static const choice extent_choices[] = {
     {"global", REACH_GLOBAL}, {"local_m", REACH_LOCAL_M}, {"local_p", REACH_LOCAL_P}, {NULL, 0}};
 static const choice order_choices[] = {{"bahdanau", ORDER_BAHDANAU}, {"luong", ORDER_LUONG}, {NULL, 0}};
+static const choice tied_choices[] = {{"none", TIED_NONE}, {"target", TIED_TARGET}, {"all", TIED_ALL}, {NULL, 0}};
 static const choice weights_choices[] = {{"normal", WEIGHT_INIT_NORMAL}, {"glorot", WEIGHT_INIT_GLOROT}, {NULL, 0}};
 static const choice recurrent_choices[] = {
     {"same", RECURRENT_INIT_SAME}, {"orthogonal", RECURRENT_INIT_ORTHOGONAL}, {NULL, 0}};
@@ -109,6 +113,11 @@ static const choice metric_choices[] = {{"loss", METRIC_LOSS}, {"bleu", METRIC_B
     {                                                                                                                  \
         FIELD(field), .type = KEY_CHOICE, .text = (fallback), .choices = (list), .meaning = (means)                    \
     }
+#define SWITCH(field, fallback, list, means)                                                                           \
+    {                                                                                                                  \
+        FIELD(field), .type = KEY_CHOICE, .flags = KEY_WAS_BOOLEAN, .text = (fallback), .choices = (list),             \
+                      .meaning = (means)                                                                               \
+    }
 
 static const config_key keys[] = {
     TEXT(data.train_source, NULL, KEY_PATH | KEY_NULLABLE | KEY_FOR_TRAINING, "Source side of the training text."),
@@ -117,6 +126,11 @@ static const config_key keys[] = {
     TEXT(data.validation_source, NULL, KEY_PATH | KEY_NULLABLE,
          "Source side of the validation text; null: training is not validated."),
     TEXT(data.validation_target, NULL, KEY_PATH | KEY_NULLABLE, "Target side of the validation text."),
+    TEXT(data.source_embeddings, NULL, KEY_PATH | KEY_NULLABLE,
+         "Word vectors that the source embedding starts from, in the text format of word2vec, fastText or GloVe; words "
+         "without one start as initialization says. null: all do."),
+    TEXT(data.target_embeddings, NULL, KEY_PATH | KEY_NULLABLE,
+         "The same for the target embedding, and for what is tied to it."),
     BOOLEAN(data.lowercase, false, "Map all text to lower case (Unicode simple case mapping)."),
     BOOLEAN(data.nfc, false, "Bring all text into Unicode normalization form C."),
     INTEGER(data.max_length, 50, 0, COUNT_LARGEST,
@@ -154,6 +168,14 @@ static const config_key keys[] = {
     INTEGER(model.target_embedding, 256, 1, SIZE_LARGEST, "Size of a target word's embedding."),
     INTEGER(model.encoder_hidden, 512, 1, SIZE_LARGEST, "Units of the encoder in each direction."),
     INTEGER(model.decoder_hidden, 512, 1, SIZE_LARGEST, "Units of the decoder."),
+    INTEGER(model.encoder_layers, 1, 1, ENCODER_LAYERS_MAX,
+            "Bidirectional layers of the encoder; each further one reads both directions of the one below."),
+    INTEGER(model.decoder_layers, 1, 1, DECODER_LAYERS_MAX,
+            "Layers of the decoder. The first is fed, and asks in Bahdanau's order; the last is what the readout sees, "
+            "and asks in Luong's order. All start from the same state."),
+    BOOLEAN(model.residual, true,
+            "A layer above the first adds what it reads to what it gives (He et al. 2016; Wu et al. 2016). Of one "
+            "layer there is none."),
     NAME(model.attention_score, "additive", score_choices,
          "How the decoder's state is compared with an annotation: additive (Bahdanau, Cho and Bengio 2015); dot, "
          "general, concat (Luong, Pham and Manning 2015); scaled_dot (Vaswani et al. 2017); gaussian, kernel "
@@ -189,9 +211,14 @@ static const config_key keys[] = {
             "The readout sees the embedding of the previous target word; in Luong's order it never does."),
     CHOICE(model.readout_state, "current", readout_state_choices,
            "The decoder state that the readout sees: after this step's update, or before it."),
-    BOOLEAN(model.tied_embeddings, false,
-            "The target embedding serves as the readout's output matrix as well (Press and Wolf 2017); the two sizes "
-            "must agree."),
+    BOOLEAN(model.layer_normalization, false,
+            "Layer normalisation (Ba, Kiros and Hinton 2016) with gain and bias, epsilon 1e-5: in the GRUs, of the "
+            "input's and the state's part of the gates each, r and z together and n alone; in the readout, of its hidden layer "
+            "before the activation."),
+    SWITCH(model.tied_embeddings, "none", tied_choices,
+           "What is one matrix (Press and Wolf 2017): target, the target embedding and the readout's output matrix; "
+           "all, the source embedding too, with a shared vocabulary. Their sizes must agree. false and true are read as "
+           "none and target."),
 
     CHOICE(initialization.weights, "normal", weights_choices,
            "Weights start from a normal distribution of mean 0, or from that of Glorot and Bengio 2010."),
@@ -274,6 +301,9 @@ static const config_key keys[] = {
     NUMBER(training.coverage, 0, 0, 0, 1000,
            "Weight of the coverage penalty, for source tokens whose attention weights sum to less than 1 over all "
            "steps. 0: none."),
+    BOOLEAN(training.freeze_source, false,
+            "The source embedding stays as data.source_embeddings has it; so does what is tied to it."),
+    BOOLEAN(training.freeze_target, false, "The same for the target embedding."),
     BOOLEAN(training.skip_not_finite, false,
             "Leave out a batch whose loss or gradient is NaN or infinite, and count it in the log, instead of ending "
             "the run."),
@@ -621,6 +651,9 @@ static bool value_allowed(const config_key *key, const json *value)
     case KEY_CHOICE:
         break;
     }
+    if (type == JSON_BOOLEAN) {
+        return key->flags & KEY_WAS_BOOLEAN;
+    }
     if (type == JSON_NULL) {
         return key->flags & KEY_NULLABLE;
     }
@@ -644,7 +677,9 @@ static nmt_status read_value(nmt_config *config, const config_key *key, const js
     case KEY_TEXT:
         return field_set_text(config, key, json_type_of(value) == JSON_NULL ? NULL : json_string(value), error);
     case KEY_CHOICE:
-        field_set_choice(config, key, json_string(value));
+        field_set_choice(config, key,
+                         json_type_of(value) == JSON_BOOLEAN ? key->choices[json_boolean(value)].name
+                                                             : json_string(value));
         break;
     }
     return NMT_OK;
@@ -731,6 +766,27 @@ static nmt_status check_data(const nmt_config *config, const char *origin, nmt_e
                         "data.validation_source and data.validation_target: expected both or neither, found only "
                         "%s",
                         source != NULL ? "data.validation_source" : "data.validation_target");
+    }
+    return NMT_OK;
+}
+
+/* What is frozen without having been learned elsewhere would never be anything. */
+static nmt_status check_embeddings(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    const bool source = config->training.freeze_source && config->data.source_embeddings == NULL;
+    const bool target = config->training.freeze_target && config->data.target_embeddings == NULL;
+    if (source || target) {
+        const char *side = source ? "source" : "target";
+        return complain(error, origin,
+                        "data.%s_embeddings: expected a path, because training.freeze_%s is true, found null", side,
+                        side);
+    }
+    if (config->model.tied_embeddings == TIED_ALL && config->data.target_embeddings != NULL) {
+        return complain(
+            error, origin,
+            "data.target_embeddings: expected null, because model.tied_embeddings is \"all\" and "
+            "data.source_embeddings serves both sides, found %s",
+            quote(&(quotation){{0}}, config->data.target_embeddings, strlen(config->data.target_embeddings)));
     }
     return NMT_OK;
 }
@@ -825,23 +881,39 @@ static nmt_status check_vocabulary(const nmt_config *config, const char *origin,
     return NMT_OK;
 }
 
+/* The source embedding is [V,E] of the source's words, the target's of its own. */
+static nmt_status check_tied_sides(const nmt_config *config, const char *origin, nmt_error *error)
+{
+    static const char because[] = "because model.tied_embeddings is \"all\"";
+    if (!config->vocabulary.shared) {
+        return complain(error, origin, "vocabulary.shared: expected true, %s, found false", because);
+    }
+    if (config->model.source_embedding != config->model.target_embedding) {
+        return complain(error, origin, "model.source_embedding: expected %zu as model.target_embedding, %s, found %zu",
+                        config->model.target_embedding, because, config->model.source_embedding);
+    }
+    return NMT_OK;
+}
+
 /* The readout's output matrix is [V, what it reads]; the embedding is [V,E]. */
 static nmt_status check_tied(const nmt_config *config, const char *origin, nmt_error *error)
 {
-    if (!config->model.tied_embeddings) {
+    const char *tied = tied_choices[config->model.tied_embeddings].name;
+    if (config->model.tied_embeddings == TIED_NONE) {
         return NMT_OK;
     }
     if (config->model.readout == READOUT_LINEAR) {
         return complain(error, origin,
-                        "model.readout: expected tanh or maxout, because model.tied_embeddings is true, found linear");
+                        "model.readout: expected tanh or maxout, because model.tied_embeddings is \"%s\", found linear",
+                        tied);
     }
     if (config->model.readout_size != config->model.target_embedding) {
         return complain(error, origin,
                         "model.readout_size: expected %zu as model.target_embedding, because model.tied_embeddings is "
-                        "true, found %zu",
-                        config->model.target_embedding, config->model.readout_size);
+                        "\"%s\", found %zu",
+                        config->model.target_embedding, tied, config->model.readout_size);
     }
-    return NMT_OK;
+    return config->model.tied_embeddings == TIED_ALL ? check_tied_sides(config, origin, error) : NMT_OK;
 }
 
 /* What has no attention cannot shape it. */
@@ -889,6 +961,12 @@ static nmt_status check_order(const nmt_config *config, const char *origin, nmt_
                         "model.readout_state: expected \"current\", because model.order is \"luong\", found "
                         "\"previous\"");
     }
+    if (config->model.decoder_layers > 1 && config->model.readout_state == READOUT_STATE_PREVIOUS) {
+        return complain(error, origin,
+                        "model.readout_state: expected \"current\", because model.decoder_layers is %zu, found "
+                        "\"previous\"",
+                        config->model.decoder_layers);
+    }
     return NMT_OK;
 }
 
@@ -934,6 +1012,7 @@ static nmt_status fill(nmt_config *config, const json *object, const char *origi
     TRY(set_defaults(config, error));
     TRY(read_object(config, object, origin, error));
     TRY(check_data(config, origin, error));
+    TRY(check_embeddings(config, origin, error));
     TRY(check_vocabulary(config, origin, error));
     TRY(check_segmentation(config, origin, error));
     TRY(check_validation(config, origin, error));
@@ -1019,7 +1098,8 @@ static json *override_value(const config_key *key, const char *text)
     if (status == NMT_OK) {
         const json_type type = json_type_of(value);
         const bool wants_text = key->type == KEY_TEXT || key->type == KEY_CHOICE;
-        if (!wants_text || type == JSON_STRING || type == JSON_NULL) {
+        const bool is_switch = type == JSON_BOOLEAN && key->flags & KEY_WAS_BOOLEAN;
+        if (!wants_text || type == JSON_STRING || type == JSON_NULL || is_switch) {
             return value;
         }
         json_free(value);

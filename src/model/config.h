@@ -19,6 +19,7 @@ typedef enum readout_state { READOUT_STATE_CURRENT, READOUT_STATE_PREVIOUS } rea
 typedef enum initial_state { INITIAL_STATE_BACKWARD, INITIAL_STATE_MEAN, INITIAL_STATE_ZERO } initial_state;
 typedef enum order_of_work { ORDER_BAHDANAU, ORDER_LUONG } order_of_work;
 typedef enum attention_reach { REACH_GLOBAL, REACH_LOCAL_M, REACH_LOCAL_P } attention_reach;
+typedef enum tied_embeddings { TIED_NONE, TIED_TARGET, TIED_ALL } tied_embeddings;
 typedef enum weight_init { WEIGHT_INIT_NORMAL, WEIGHT_INIT_GLOROT } weight_init;
 typedef enum recurrent_init { RECURRENT_INIT_SAME, RECURRENT_INIT_ORTHOGONAL } recurrent_init;
 typedef enum loss_normalization { LOSS_PER_TOKEN, LOSS_PER_SENTENCE } loss_normalization;
@@ -40,6 +41,7 @@ struct nmt_config {
     struct {
         char *train_source, *train_target;           /* required for training */
         char *validation_source, *validation_target; /* NULL: no validation */
+        char *source_embeddings, *target_embeddings; /* word vectors that embeddings start from, or NULL */
         bool lowercase, nfc;
         size_t max_length; /* 0: none */
     } data;
@@ -62,6 +64,8 @@ struct nmt_config {
         size_t source_embedding, target_embedding; /* E */
         size_t encoder_hidden;                     /* H, per direction */
         size_t decoder_hidden;                     /* D */
+        size_t encoder_layers, decoder_layers;
+        bool residual;
         char *attention_score;                     /* a row of the table in layers/scores.h: "additive" */
         size_t attention_size;                     /* A, of all heads together */
         size_t attention_heads;
@@ -73,9 +77,10 @@ struct nmt_config {
         initial_state initial_state;
         readout_form readout;
         size_t readout_size;     /* tanh: units; maxout: units after the maximum (L) */
+        bool layer_normalization;
         bool readout_embedding;  /* E y_{t-1} among the features */
         readout_state readout_state;
-        bool tied_embeddings; /* the target embedding is the readout's output matrix */
+        tied_embeddings tied_embeddings; /* target: with the readout's output matrix; all: the source's as well */
     } model;
     struct {
         double embedding;  /* of both sides */
@@ -119,6 +124,7 @@ struct nmt_config {
         size_t forcing_decay;   /* batches until it is that share; 0: from the start */
         double label_smoothing;
         double coverage; /* lambda of the coverage penalty */
+        bool freeze_source, freeze_target; /* embeddings that stay as they start */
         bool skip_not_finite; /* batches whose loss or gradient is NaN or infinite */
         size_t threads;   /* 0: one a processor */
         uint64_t seed;

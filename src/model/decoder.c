@@ -22,18 +22,19 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
             parameters_add(table, "decoder.initial.weight", o->hidden, summary_size(o), INIT_WEIGHT);
         layer->initial_bias = parameters_add(table, "decoder.initial.bias", o->hidden, 0, INIT_ZERO);
     }
-    layer->embedding =
-        parameters_add(table, "decoder.embedding.weight", o->vocabulary, o->embedding_size, INIT_EMBEDDING);
+    layer->embedding = o->shared_embedding ? o->source_embedding
+                                           : parameters_add(table, "decoder.embedding.weight", o->vocabulary,
+                                                            o->embedding_size, INIT_EMBEDDING);
     attention_options attend = o->attention;
     attend.state = o->hidden;
     attend.annotation = o->annotation;
     attention_declare(&layer->attention, table, &attend);
     layer->fed = o->order->fed(o);
-    gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + layer->fed, o->hidden, o->reset);
-    layer->cell.dropout = o->dropout_recurrent;
+    gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + layer->fed, o->hidden, &o->cell);
+    stack_declare(&layer->above, table, o->layers - 1, o->hidden, &o->cell, o->residual);
     o->order->declare(layer, table);
     readout_declare(&layer->readout, table, o->readout, o->order->features(o), o->readout_units, o->vocabulary,
-                    o->tied ? layer->embedding : READOUT_UNTIED);
+                    o->normalized, o->tied ? layer->embedding : READOUT_UNTIED);
     layer->readout.dropout = o->dropout_readout;
 }
 
@@ -73,6 +74,7 @@ void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space,
     gru_layout(&layer->cell, &work->trace, space, rows, width, with_gradient);
     attention_layout(&layer->attention, &work->attention, space, source, rows, width, with_gradient);
     layer->options.order->layout(layer, work, space, rows);
+    stack_layout(&layer->above, &work->above, space, &work->state, &work->output, rows, width, with_gradient);
     layout_dropped(layer, work, space, rows, with_gradient);
     readout_layout(&layer->readout, &work->readout, space, rows, with_gradient);
     if (with_gradient) {
@@ -149,7 +151,7 @@ static void embed(const decoder *layer, const weights_view *theta, decoder_works
     }
     dropped_forward(&work->cell_embedded, 0, rows);
     weights_forward(theta, work->trace.gates, 3 * D, work->cell_embedded.seen.data, work->cell_embedded.seen.stride,
-                    layer->cell.weight_ih, layer->cell.input, layer->cell.bias_ih, rows, 3 * D, E);
+                    layer->cell.weight_ih, layer->cell.input, gru_input_bias(&layer->cell), rows, 3 * D, E);
 }
 
 void decoder_ask(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
@@ -170,6 +172,7 @@ void decoder_update(const decoder *layer, const weights_view *theta, decoder_wor
     }
     gru_step_forward(&layer->cell, theta, columns_row(&work->state, first), work->state.stride, &work->trace, first,
                      rows, work->scratch);
+    stack_step(&layer->above, theta, &work->above, first, rows);
 }
 
 /* Row `row` comes first in its sequence. */
@@ -177,6 +180,7 @@ static void start_row(const decoder *layer, decoder_workspace *work, size_t row,
 {
     const size_t D = layer->options.hidden;
     memcpy(work->trace.previous + row * work->trace.previous_stride, work->initial + sentence * D, D * sizeof(real));
+    stack_start(&layer->above, &work->above, row, work->initial + sentence * D);
     if (work->feeds_features) {
         memset(columns_row(&work->fed, row), 0, layer->fed * sizeof(real));
     }
@@ -187,6 +191,7 @@ static void continue_row(const decoder *layer, decoder_workspace *work, size_t r
 {
     memcpy(work->trace.previous + row * work->trace.previous_stride, columns_row(&work->state, from),
            layer->options.hidden * sizeof(real));
+    stack_continue(&layer->above, &work->above, row, from);
     if (work->feeds_features) {
         memcpy(columns_row(&work->fed, row), work->features + from * layer->fed, layer->fed * sizeof(real));
     }
@@ -210,6 +215,7 @@ static void draw_masks(const decoder *layer, const decoder_workspace *work, cons
     dropped_draw(&work->cell_embedded, target->tokens);
     dropped_draw(&work->cell_fed, target->tokens);
     gru_draw_mask(&layer->cell, &work->trace, target->count);
+    stack_draw_masks(&layer->above, &work->above, target->count);
 }
 
 void decoder_forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const batch *pairs)
@@ -259,6 +265,17 @@ void decoder_carry(const decoder *layer, decoder_workspace *work, const real *gr
             work->carry[row * D + i] += gradient[row * stride + i];
         }
     }
+}
+
+void decoder_output_backward(const decoder *layer, const real *theta, decoder_workspace *work, const real *doutput,
+                             size_t stride, size_t first, size_t rows)
+{
+    if (layer->above.count == 0) {
+        decoder_carry(layer, work, doutput, stride, rows);
+        return;
+    }
+    const real *dstate = stack_step_backward(&layer->above, theta, &work->above, doutput, stride, first, rows);
+    decoder_carry(layer, work, dstate, layer->options.hidden, rows);
 }
 
 void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,
@@ -318,7 +335,12 @@ static void initial_backward(const decoder *layer, const real *theta, real *dthe
     memset(work->dinitial, 0, B * D * sizeof *work->dinitial);
     for (size_t row = 0; row < B; row++) {
         const size_t sentence = work->attention.sentence[row];
-        tanh_backward(work->dinitial + sentence * D, work->carry + row * D, work->initial + sentence * D, D);
+        real *dinitial = work->dinitial + sentence * D;
+        const real *initial = work->initial + sentence * D;
+        tanh_backward(dinitial, work->carry + row * D, initial, D);
+        for (size_t l = 0; l < layer->above.count; l++) {
+            tanh_backward(dinitial, work->above.layer[l].carry + row * D, initial, D);
+        }
     }
     linear_backward_weight(dtheta + layer->initial_weight, X, work->dinitial, D, work->summary, X, B, D, X);
     linear_backward_bias(dtheta + layer->initial_bias, work->dinitial, D, B, D);
@@ -333,6 +355,7 @@ void decoder_backward(const decoder *layer, const real *theta, real *dtheta, rea
     const sequences *target = &pairs->input;
     const attention *attend = &layer->attention;
     memset(work->carry, 0, target->count * layer->options.hidden * sizeof *work->carry);
+    stack_backward_begin(&layer->above, &work->above, target->count);
     work->attention.unasked = (paths & PATH_UNASKED) != 0;
     attention_backward_begin(attend, &work->attention);
     layer->options.order->backward(layer, theta, dtheta, work, target);
@@ -345,5 +368,6 @@ void decoder_backward(const decoder *layer, const real *theta, real *dtheta, rea
                                   work->asked.seen.stride);
     }
     cell_weights(layer, theta, dtheta, work, target);
+    stack_backward_weights(&layer->above, dtheta, &work->above, target->tokens);
     initial_backward(layer, theta, dtheta, dannotations, work, target->count);
 }

@@ -9,6 +9,10 @@
  *   Bahdanau   attends with s_{t-1}, then updates, feeding c_t   (decoder_bahdanau.c)
  *   Luong      updates, then attends with s_t                    (decoder_luong.c)
  *
+ * Of several layers (decoder_stack.h) the cell is the first: it is fed, and in Bahdanau's order its state asks, as in
+ * Wu et al. 2016. What the last layer gives takes the place of s_t in the readout's features, and in Luong's order
+ * asks.
+ *
  * All rows are packed as the target is (data/batch.h). The features of a batch lie in one matrix, and c (and s, and
  * E y) are computed in place in its columns, so that nothing is copied together for the readout.
  */
@@ -27,6 +31,7 @@
 #include "layers/gru.h"
 #include "layers/parameters.h"
 #include "layers/readout.h"
+#include "model/decoder_stack.h"
 
 typedef enum decoder_start { START_BACKWARD, START_MEAN, START_ZERO } decoder_start;
 
@@ -36,18 +41,23 @@ extern const decoder_order decoder_bahdanau, decoder_luong;
 typedef struct decoder_options {
     size_t vocabulary, embedding_size, hidden, annotation; /* V, E, D, C = 2H */
     const decoder_order *order;
-    gru_reset reset;
+    gru_kind cell;
+    size_t layers;
+    bool residual;
     decoder_start start;
     attention_options attention; /* without its state and annotation, which are D and C */
     readout_kind readout;
     size_t readout_units;
-    bool readout_embedding;                  /* Bahdanau: E y among the features */
-    bool readout_previous_state;             /* Bahdanau: s_{t-1} among the features instead of s_t */
-    bool input_feeding;                      /* Luong: s~_{t-1} is fed */
-    bool tied;                               /* E serves as the readout's output matrix as well */
-    double dropout_embedding, dropout_word;  /* rates, in training: of E y, its numbers and whole words */
-    double dropout_attention_input;          /* of the state that asks */
-    double dropout_input, dropout_recurrent; /* of what the cell is fed, of its own state */
+    bool readout_embedding;      /* Bahdanau: E y among the features */
+    bool readout_previous_state; /* Bahdanau: s_{t-1} among the features instead of s_t */
+    bool input_feeding;          /* Luong: s~_{t-1} is fed */
+    bool shared_embedding;       /* E is the source's, at offset source_embedding */
+    size_t source_embedding;
+    bool normalized;                        /* layer normalisation of the readout's hidden layer */
+    bool tied;                              /* E serves as the readout's output matrix as well */
+    double dropout_embedding, dropout_word; /* rates, in training: of E y, its numbers and whole words */
+    double dropout_attention_input;         /* of the state that asks */
+    double dropout_input;                   /* of what the cell is fed */
     double dropout_readout;
 } decoder_options;
 
@@ -59,6 +69,7 @@ typedef struct decoder {
     attention attention;
     size_t fed; /* columns of the cell's input behind E y */
     gru cell;
+    decoder_stack above;
     readout readout;
 } decoder;
 
@@ -83,29 +94,31 @@ typedef struct decoder_workspace {
     attention_workspace attention;
     size_t step; /* of decoding */
 
-    real *features;                   /* [N,F] */
-    columns state, context, embedded; /* [N,D] [N,C] [N,E], in the features where they are part of them */
-    columns asking;                   /* [N,D] the states that attention is asked with */
-    columns fed;                      /* [N, fed] the cell's input behind E y */
-    bool feeds_features;              /* what is fed are the features of the step before */
-    dropped asked;                    /* `asking` as attention sees it */
-    dropped cell_embedded, cell_fed;  /* `embedded` and `fed` as the cell sees them */
-    real *initial;                    /* [B,D] s_0, in packed order of the source */
-    real *summary;                    /* [B,C] mean of the annotations, where s_0 comes from it */
-    gru_trace trace;                  /* [N, ...]; trace.previous is s_{t-1} */
-    real *scratch;                    /* [B,3D] */
+    real *features;                  /* [N,F] */
+    columns state, output;           /* [N,D] each: of the cell, of the last layer; of one layer the same */
+    columns context, embedded;       /* [N,C] [N,E], in the features where they are part of them, as the output is */
+    columns asking;                  /* [N,D] the states that attention is asked with */
+    columns fed;                     /* [N, fed] the cell's input behind E y */
+    bool feeds_features;             /* what is fed are the features of the step before */
+    dropped asked;                   /* `asking` as attention sees it */
+    dropped cell_embedded, cell_fed; /* `embedded` and `fed` as the cell sees them */
+    real *initial;                   /* [B,D] s_0, in packed order of the source */
+    real *summary;                   /* [B,C] mean of the annotations, where s_0 comes from it */
+    stack_workspace above;
+    gru_trace trace; /* [N, ...]; trace.previous is s_{t-1} */
+    real *scratch;   /* [B,3D] */
     readout_workspace readout;
 
     real *embedding_mask;             /* [N,E] of dropout, or NULL */
     uint64_t embedding_key, word_key; /* of the mask, set between layout and forward */
 
-    gru_gradient gradient;               /* [N,3D] each */
-    real *dfeatures;                     /* [N,F] */
-    columns dstate, dcontext, dembedded; /* [N,D] [N,C] [N,E]: in dfeatures where they are part of them */
-    real *dcombination;                  /* Luong: [N,D] gradient before the tanh of s~ */
-    real *carry;                         /* [B,D] gradient at the state, on its way to the step before */
-    real *dinitial;                      /* [B,D] */
-    real *dsummary;                      /* [B,C] */
+    gru_gradient gradient;                /* [N,3D] each */
+    real *dfeatures;                      /* [N,F] */
+    columns doutput, dcontext, dembedded; /* [N,D] [N,C] [N,E]: in dfeatures where they are part of them */
+    real *dcombination;                   /* Luong: [N,D] gradient before the tanh of s~ */
+    real *carry;                          /* [B,D] gradient at the state, on its way to the step before */
+    real *dinitial;                       /* [B,D] */
+    real *dsummary;                       /* [B,C] */
 } decoder_workspace;
 
 /* `rows` N, `width` B: for training the target's tokens and sentences, for decoding the hypotheses twice. */

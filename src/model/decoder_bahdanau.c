@@ -30,7 +30,8 @@ static void layout(const decoder *layer, decoder_workspace *work, arena *space, 
     work->features = arena_reals(space, rows * F);
     const columns seen = columns_of(work->features, 0, F), other = columns_own(space, rows, D);
     const columns previous = o->readout_previous_state ? seen : other;
-    work->state = o->readout_previous_state ? other : seen;
+    work->output = o->readout_previous_state ? other : seen;
+    work->state = o->layers > 1 ? columns_own(space, rows, D) : work->output;
     work->context = columns_of(work->features, D, F);
     work->embedded = o->readout_embedding ? columns_of(work->features, D + C, F) : columns_own(space, rows, E);
     work->asking = previous;
@@ -44,7 +45,7 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
     const decoder_options *o = &layer->options;
     const size_t D = o->hidden, C = o->annotation, F = features(o);
     work->dfeatures = arena_reals(space, rows * F);
-    work->dstate = columns_of(work->dfeatures, 0, F);
+    work->doutput = columns_of(work->dfeatures, 0, F);
     work->dcontext = columns_of(work->dfeatures, D, F);
     work->dembedded =
         o->readout_embedding ? columns_of(work->dfeatures, D + C, F) : columns_own(space, rows, o->embedding_size);
@@ -73,15 +74,15 @@ static void step_backward(const decoder *layer, const real *theta, decoder_works
     const bool previous = layer->options.readout_previous_state;
     const size_t D = layer->options.hidden;
     real *dcontext = columns_row(&work->dcontext, first);
-    const real *dstate = columns_row(&work->dstate, first);
+    const real *doutput = columns_row(&work->doutput, first);
     if (!previous) {
-        decoder_carry(layer, work, dstate, work->dstate.stride, rows);
+        decoder_output_backward(layer, theta, work, doutput, work->doutput.stride, first, rows);
     }
     decoder_update_backward(layer, theta, work, dcontext, work->dcontext.stride, first, rows);
     attention_backward_read(&layer->attention, theta, &work->attention, dcontext, work->dcontext.stride, first, rows);
     decoder_ask_backward(layer, theta, work, work->carry, D, first, rows);
     if (previous) {
-        decoder_carry(layer, work, dstate, work->dstate.stride, rows);
+        decoder_carry(layer, work, doutput, work->doutput.stride, rows);
     }
 }
 

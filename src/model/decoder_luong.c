@@ -36,8 +36,9 @@ static void layout(const decoder *layer, decoder_workspace *work, arena *space, 
     real *combined = arena_reals(space, rows * (C + D)); /* [c_t ; s_t] */
     work->features = arena_reals(space, rows * D);
     work->context = columns_of(combined, 0, C + D);
-    work->state = columns_of(combined, C, C + D);
-    work->asking = work->state;
+    work->output = columns_of(combined, C, C + D);
+    work->state = layer->options.layers > 1 ? columns_own(space, rows, D) : work->output;
+    work->asking = work->output;
     work->embedded = columns_own(space, rows, layer->options.embedding_size);
     work->fed = columns_own(space, rows, fed(&layer->options));
     work->feeds_features = layer->options.input_feeding;
@@ -51,7 +52,7 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
     real *dcombined = arena_reals(space, rows * (C + D));
     work->dfeatures = arena_reals(space, rows * D);
     work->dcontext = columns_of(dcombined, 0, C + D);
-    work->dstate = columns_of(dcombined, C, C + D);
+    work->doutput = columns_of(dcombined, C, C + D);
     work->dembedded = columns_own(space, rows, layer->options.embedding_size);
     work->dcombination = arena_reals(space, rows * D);
 }
@@ -73,7 +74,7 @@ static void combine(const decoder *layer, const weights_view *theta, decoder_wor
     tanh_forward(attentional, rows * D);
 }
 
-/* From dfeatures to dcontext and dstate, which lie side by side. */
+/* From dfeatures to dcontext and doutput, which lie side by side. */
 static void combine_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first,
                              size_t rows)
 {
@@ -122,7 +123,7 @@ static void read_backward(const decoder *layer, const real *theta, decoder_works
 
 static void ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
 {
-    decoder_ask_backward(layer, theta, work, columns_row(&work->dstate, first), work->dstate.stride, first, rows);
+    decoder_ask_backward(layer, theta, work, columns_row(&work->doutput, first), work->doutput.stride, first, rows);
 }
 
 /* Step t's part of the recurrence. What was fed to its rows are the first rows of the step before. */
@@ -131,7 +132,7 @@ static void update_backward(const decoder *layer, const real *theta, decoder_wor
 {
     const size_t D = layer->options.hidden, first = target->offset[t], rows = target->active[t];
     real *dfed = layer->options.input_feeding && t > 0 ? work->dfeatures + target->offset[t - 1] * D : NULL;
-    decoder_carry(layer, work, columns_row(&work->dstate, first), work->dstate.stride, rows);
+    decoder_output_backward(layer, theta, work, columns_row(&work->doutput, first), work->doutput.stride, first, rows);
     decoder_update_backward(layer, theta, work, dfed, D, first, rows);
 }
 

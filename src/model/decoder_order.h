@@ -12,7 +12,7 @@ struct decoder_order {
     /* Parameters of its own. */
     void (*declare)(decoder *layer, parameter_table *table);
 
-    /* Lays out features, state, context, embedded, asking, fed and trace.previous; and their gradients. */
+    /* Lays out features, state, output, context, embedded, asking, fed and trace.previous; and their gradients. */
     void (*layout)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
     void (*layout_gradient)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
 
@@ -35,12 +35,17 @@ void decoder_ask(const decoder *layer, const weights_view *theta, decoder_worksp
 void decoder_ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *ds, size_t stride,
                           size_t first, size_t rows);
 
-/* s_t of rows first .. first+rows-1, from their gates' embedded part, what is fed, and s_{t-1}. */
+/* s_t of rows first .. first+rows-1, from their gates' embedded part, what is fed, and s_{t-1}; and the layers above.
+ */
 void decoder_update(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
                     size_t rows);
 
 /* work->carry goes from s_t to s_{t-1}; dfed[rows, stride], unless NULL, is added to. */
 void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,
+                             size_t stride, size_t first, size_t rows);
+
+/* From doutput[rows, stride] through the layers above to work->carry. */
+void decoder_output_backward(const decoder *layer, const real *theta, decoder_workspace *work, const real *doutput,
                              size_t stride, size_t first, size_t rows);
 
 /* work->carry += gradient[rows, stride] */

@@ -26,6 +26,13 @@ static attention_options attention_options_from(const nmt_config *config)
                                .window = config->model.attention_window};
 }
 
+static gru_kind cell_from(const nmt_config *config)
+{
+    return (gru_kind){.reset = config->model.gru == GRU_RESET_BEFORE ? GRU_BEFORE : GRU_AFTER,
+                      .normalized = config->model.layer_normalization,
+                      .dropout = config->dropout.recurrent};
+}
+
 static decoder_options decoder_options_from(const nmt_config *config, size_t target_words)
 {
     return (decoder_options){.vocabulary = target_words,
@@ -33,7 +40,9 @@ static decoder_options decoder_options_from(const nmt_config *config, size_t tar
                              .hidden = config->model.decoder_hidden,
                              .annotation = 2 * config->model.encoder_hidden,
                              .order = config->model.order == ORDER_LUONG ? &decoder_luong : &decoder_bahdanau,
-                             .reset = config->model.gru == GRU_RESET_BEFORE ? GRU_BEFORE : GRU_AFTER,
+                             .cell = cell_from(config),
+                             .layers = config->model.decoder_layers,
+                             .residual = config->model.residual,
                              .start = config->model.initial_state == INITIAL_STATE_MEAN   ? START_MEAN
                                       : config->model.initial_state == INITIAL_STATE_ZERO ? START_ZERO
                                                                                           : START_BACKWARD,
@@ -45,27 +54,52 @@ static decoder_options decoder_options_from(const nmt_config *config, size_t tar
                              .readout_embedding = config->model.readout_embedding,
                              .readout_previous_state = config->model.readout_state == READOUT_STATE_PREVIOUS,
                              .input_feeding = config->model.input_feeding,
-                             .tied = config->model.tied_embeddings,
+                             .normalized = config->model.layer_normalization,
+                             .shared_embedding = config->model.tied_embeddings == TIED_ALL,
+                             .tied = config->model.tied_embeddings != TIED_NONE,
                              .dropout_embedding = config->dropout.embedding,
                              .dropout_word = config->dropout.target_word,
                              .dropout_attention_input = config->dropout.attention_input,
                              .dropout_input = config->dropout.decoder_input,
-                             .dropout_recurrent = config->dropout.recurrent,
                              .dropout_readout = config->dropout.readout};
+}
+
+static encoder_options encoder_options_from(const nmt_config *config, size_t source_words)
+{
+    return (encoder_options){.vocabulary = source_words,
+                             .embedding_size = config->model.source_embedding,
+                             .hidden = config->model.encoder_hidden,
+                             .cell = cell_from(config),
+                             .layers = config->model.encoder_layers,
+                             .residual = config->model.residual,
+                             .dropout_embedding = config->dropout.embedding,
+                             .dropout_word = config->dropout.source_word,
+                             .dropout_annotation = config->dropout.annotation};
+}
+
+/* One matrix for both sides has one row a word. */
+static nmt_status check_vocabularies(const nmt_model *model, nmt_error *error)
+{
+    const size_t source = vocabulary_size(model->source_words), target = vocabulary_size(model->target_words);
+    if (model->config->model.tied_embeddings == TIED_ALL && source != target) {
+        return error_set(
+            error, NMT_INVALID,
+            "the vocabularies: expected the same for both sides, because model.tied_embeddings is \"all\", "
+            "found %zu source and %zu target words",
+            source, target);
+    }
+    return NMT_OK;
 }
 
 nmt_status seq2seq_create(nmt_model *model, nmt_error *error)
 {
     seq2seq *net;
-    const decoder_options options = decoder_options_from(model->config, vocabulary_size(model->target_words));
+    const encoder_options source = encoder_options_from(model->config, vocabulary_size(model->source_words));
+    decoder_options options = decoder_options_from(model->config, vocabulary_size(model->target_words));
+    TRY(check_vocabularies(model, error));
     TRY(memory_new(&net, 1, sizeof *net, "the model", error));
-    encoder_declare(&net->encoder, &model->parameters, vocabulary_size(model->source_words),
-                    model->config->model.source_embedding, model->config->model.encoder_hidden, options.reset);
-    net->encoder.dropout_embedding = model->config->dropout.embedding;
-    net->encoder.dropout_word = model->config->dropout.source_word;
-    net->encoder.direction[FORWARD].dropout = model->config->dropout.recurrent;
-    net->encoder.direction[BACKWARD].dropout = model->config->dropout.recurrent;
-    net->encoder.dropout_annotation = model->config->dropout.annotation;
+    encoder_declare(&net->encoder, &model->parameters, &source);
+    options.source_embedding = net->encoder.embedding;
     decoder_declare(&net->decoder, &model->parameters, &options);
     model->interface = &seq2seq_interface;
     model->architecture = net;
@@ -112,8 +146,14 @@ static nmt_status reserve(nmt_model *model, seq2seq_workspace *work, const batch
     return NMT_OK;
 }
 
+static void draw_recurrent_key(encoder_layer_workspace *layer, rng *generator)
+{
+    layer->direction[FORWARD].trace.key = rng_next(generator);
+    layer->direction[BACKWARD].trace.key = rng_next(generator);
+}
+
 /* One key a mask, from the run's seed and the update. */
-static void draw_dropout_keys(seq2seq_workspace *work, uint64_t seed, uint64_t update)
+static void draw_dropout_keys(const seq2seq *net, seq2seq_workspace *work, uint64_t seed, uint64_t update)
 {
     rng generator = rng_stream(seed, "dropout", update);
     work->encoder.embedding_key = rng_next(&generator);
@@ -125,9 +165,14 @@ static void draw_dropout_keys(seq2seq_workspace *work, uint64_t seed, uint64_t u
     work->decoder.asked.key = rng_next(&generator);
     work->decoder.cell_embedded.key = rng_next(&generator);
     work->decoder.cell_fed.key = rng_next(&generator);
-    work->encoder.direction[FORWARD].trace.key = rng_next(&generator);
-    work->encoder.direction[BACKWARD].trace.key = rng_next(&generator);
+    draw_recurrent_key(&work->encoder.layer[0], &generator);
     work->decoder.trace.key = rng_next(&generator);
+    for (size_t l = 1; l < net->encoder.options.layers; l++) {
+        draw_recurrent_key(&work->encoder.layer[l], &generator);
+    }
+    for (size_t l = 0; l < net->decoder.above.count; l++) {
+        work->decoder.above.layer[l].trace.key = rng_next(&generator);
+    }
 }
 
 static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, const batch *pairs)
@@ -167,7 +212,7 @@ static void backward(const nmt_model *model, seq2seq_workspace *work, const batc
 {
     const seq2seq *net = model->architecture;
     real *dannotations = work->encoder.dannotations;
-    memset(dannotations, 0, pairs->source.tokens * 2 * net->encoder.hidden * sizeof *dannotations);
+    memset(dannotations, 0, pairs->source.tokens * 2 * net->encoder.options.hidden * sizeof *dannotations);
     decoder_backward(&net->decoder, model->block, gradient, dannotations, &work->decoder, pairs, paths);
 }
 
@@ -177,7 +222,7 @@ static nmt_status loss_and_gradient(nmt_model *model, const batch *pairs, real *
     seq2seq *net = model->architecture;
     seq2seq_workspace work;
     TRY(reserve(model, &work, pairs, gradient != NULL, error));
-    draw_dropout_keys(&work, model->config->training.seed, update);
+    draw_dropout_keys(net, &work, model->config->training.seed, update);
     const readout_sums sums = forward_and_readout(model, &work, pairs, gradient, scale);
     if (gradient != NULL) {
         backward(model, &work, pairs, gradient, PATH_BOTH);
@@ -203,7 +248,7 @@ nmt_status seq2seq_path_gradient(nmt_model *model, const batch *pairs, attention
     seq2seq_workspace work;
     TRY(reserve(model, &work, pairs, true, error));
     memset(gradient, 0, model->parameters.size * sizeof *gradient);
-    draw_dropout_keys(&work, model->config->training.seed, 1);
+    draw_dropout_keys(net, &work, model->config->training.seed, 1);
     forward_and_readout(model, &work, pairs, gradient, 1);
     backward(model, &work, pairs, gradient, paths);
     memcpy(dannotations, work.encoder.dannotations,
@@ -215,7 +260,7 @@ nmt_status seq2seq_path_gradient(nmt_model *model, const batch *pairs, attention
 size_t seq2seq_annotation_size(const nmt_model *model)
 {
     const seq2seq *net = model->architecture;
-    return 2 * net->encoder.hidden;
+    return 2 * net->encoder.options.hidden;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------------------------------
