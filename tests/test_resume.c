@@ -98,6 +98,18 @@ static void with_dropout_and_a_falling_rate(void **state)
                               "training.halve_every=1"));
 }
 
+static void with_several_layers_and_a_frozen_embedding(void **state)
+{
+    (void)state;
+    char setting[600];
+    snprintf(setting, sizeof setting, "data.source_embeddings=%s",
+             support_write("vectors", "s0 1 2 3 4 5\ns3 5 4 3 2 1\n"));
+    check_every_stop(12, 3,
+                     SETTINGS(setting, "training.freeze_source=true", "training.weight_decay=0.1",
+                              "model.layer_normalization=true", "model.encoder_layers=2", "model.decoder_layers=2",
+                              "dropout.recurrent=0.2"));
+}
+
 static void with_adadelta_and_batches_of_tokens(void **state)
 {
     (void)state;
@@ -449,6 +461,7 @@ int main(void)
         cmocka_unit_test_teardown(with_validation_after_each_epoch, remove_run_after),
         cmocka_unit_test_teardown(with_validation_after_some_updates, remove_run_after),
         cmocka_unit_test_teardown(with_dropout_and_a_falling_rate, remove_run_after),
+        cmocka_unit_test_teardown(with_several_layers_and_a_frozen_embedding, remove_run_after),
         cmocka_unit_test_teardown(with_adadelta_and_batches_of_tokens, remove_run_after),
         cmocka_unit_test_teardown(with_momentum_and_without_validation, remove_run_after),
         cmocka_unit_test_teardown(with_warm_up_accumulation_and_decay, remove_run_after),

@@ -17,6 +17,7 @@ size_t parameters_add(parameter_table *table, const char *name, size_t rows, siz
     entry->columns = columns;
     entry->offset = table->size;
     entry->init = init;
+    entry->frozen = false;
     table->size += tensor_size(entry);
     return entry->offset;
 }

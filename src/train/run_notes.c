@@ -49,6 +49,9 @@ nmt_status run_notes_start(const trainer *run, nmt_error *error)
                  run->model->parameters.size,
                  run->config->training.loss_normalization == LOSS_PER_SENTENCE ? "sentence" : "target token",
                  run->config->training.seed, parallel_threads());
+    if (run->state.update == 0) {
+        pretrained_log(run->model, &run->coverage, log);
+    }
     if (run->state.update > 0) {
         run_log_line(log, "resumed behind update %" PRIu64 ", in epoch %" PRIu64, run->state.update, run->state.epoch);
     }

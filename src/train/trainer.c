@@ -126,6 +126,10 @@ static nmt_status make_model(trainer *run, bool resume, nmt_error *error)
                                .orthogonal = config->initialization.recurrent == RECURRENT_INIT_ORTHOGONAL,
                                .seed = config->training.seed};
     TRY(init_parameters(run->model->block, &run->model->parameters, &init, error));
+    pretrained_freeze(run->model);
+    if (!resume) {
+        TRY(pretrained_read(run->model, &run->coverage, error));
+    }
     TRY(memory_new(&run->gradient, run->model->parameters.size, sizeof(real), "the gradient", error));
     TRY(make_averages(run, error));
     const optimizer_options options = optimizer_options_of(config);

@@ -13,6 +13,7 @@
 #include "train/best_models.h"
 #include "train/loader.h"
 #include "train/optimizer.h"
+#include "train/pretrained.h"
 #include "train/run_lock.h"
 #include "train/run_log.h"
 #include "train/run_state.h"
@@ -25,6 +26,7 @@ typedef struct trainer {
     char *model_path, *state_path;
     corpus *pairs;
     nmt_model *model;
+    pretrained_coverage coverage; /* of a run that starts */
     optimizer rule;
     real *gradient;
     real *average; /* [parameters.size] of training.average_decay, or NULL */

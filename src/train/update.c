@@ -162,6 +162,7 @@ nmt_status update_make(trainer *run, const epoch_plan *plan, nmt_error *error)
     const portion part = next_portion(run, plan);
     batch_loss loss;
     TRY(accumulate(run, plan, &part, &loss, error));
+    pretrained_clear_frozen(&run->model->parameters, run->gradient);
     const double norm = gradient_norm(run->gradient, run->model->parameters.size);
     if (!isfinite(loss.nats) || !isfinite(norm)) {
         return not_finite(run, plan, &part, find_fault(&(finding){{0}}, run, part.pair, part.count, loss.nats), error);

@@ -25,7 +25,7 @@ void weight_decay(real *block, const parameter_table *table, double share)
 {
     for (size_t t = 0; t < table->count && share > 0; t++) {
         const tensor *entry = &table->tensors[t];
-        if (entry->columns > 0) {
+        if (entry->columns > 0 && !entry->frozen) {
             decay_pass pass = {block + entry->offset, (real)(1 - share)};
             parallel_for(tensor_size(entry), GRAIN, shrink, &pass);
         }
