@@ -25,6 +25,8 @@ LIBRARIES = {
     "openblas_config.h": (["core/blas*"], 1),
     "*cJSON*.h": (["core/json*"], 1),
     "utf8proc.h": (["data/text*", "core/utf8*"], 1),
+    "sentencepiece_*.h": (["data/piece_library.cpp"], 1),
+    "zlib.h": (["core/gzip*"], 1),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -253,7 +253,15 @@ static void test_gzip(void **state)
     nmt_reader *reader = open_text("\x1f\x8b\x08\x00\x00", 5);
     const char *line;
     size_t length;
-    assert_int_equal(nmt_reader_next(reader, &line, &length, &error), NMT_UNSUPPORTED);
+#ifdef NMT_ZLIB_VERSION
+    const nmt_status expected = NMT_INVALID; /* cut short */
+#else
+    const nmt_status expected = NMT_UNSUPPORTED;
+#endif
+    for (int i = 0; i < 2; i++) { /* nor does it become text by asking again */
+        assert_false(nmt_reader_would_wait(reader));
+        assert_int_equal(nmt_reader_next(reader, &line, &length, &error), expected);
+    }
     assert_non_null(strstr(error.message, "gzip"));
     assert_non_null(strstr(error.message, support_path("text")));
     nmt_reader_close(reader);

@@ -23,7 +23,8 @@ typedef struct nmt_alignment {
 /** A translation that its length limit cut off has no `</s>`: neither its probability nor, in the alignment, its row.
  */
 typedef struct nmt_translation {
-    char *text;                      /**< tokens joined by one space; empty for an empty line */
+    char *text;                      /**< tokens joined by one space, or the words of segmented text; empty for an
+                                          empty line */
     double log_probability;          /**< natural logarithm, summed over tokens and `</s>` */
     double score;                    /**< what the search ranks by: see nmt_translate_options */
     size_t token_count;              /**< T: tokens with `</s>`; 0 for an empty line */
@@ -73,7 +74,14 @@ typedef struct nmt_translate_options {
     bool replace_unknown;   /**< write for `<unk>` the source token with the most attention, as it stands in the text */
     const nmt_lexicon *lexicon; /**< with replace_unknown: what to write for the source tokens in it; NULL: none */
     bool alignment;             /**< fill nmt_translation.alignment */
+    const char *join; /**< the text of a translation is joined by nmt_join; NULL: tokens stay as they are */
 } nmt_translate_options;
+
+/**
+ * Joins words that another program cut into tokens, in place: a token that ends in `marker` ("@@") goes on in the next
+ * one, and the last one just loses its marker. Single spaces stand between what is left.
+ */
+NMT_API void nmt_join(char *text, const char *marker);
 
 enum { NMT_BEAM_LIMIT = 1024 };
 

@@ -23,6 +23,8 @@ is_present() {
     libopenblas-dev) pkg-config --exists openblas 2>/dev/null ;;
     libcjson-dev) pkg-config --exists libcjson 2>/dev/null ;;
     libutf8proc-dev) pkg-config --exists libutf8proc 2>/dev/null ;;
+    libsentencepiece-dev) pkg-config --exists sentencepiece 2>/dev/null && command -v c++ >/dev/null ;;
+    zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
     libcmocka-dev) pkg-config --exists cmocka 2>/dev/null ;;
     *) fail "no check for package $1" ;;
     esac
@@ -63,4 +65,19 @@ ensure_packages() {
         fail "apt-get could not install ${missing[*]}"
     mapfile -t missing < <(missing_packages "$@")
     [ "${#missing[@]}" -eq 0 ] || fail "still missing after the installation: ${missing[*]}"
+}
+
+# Parts the project is built without where they are missing: text in pieces, compressed text.
+optional_packages=(libsentencepiece-dev zlib1g-dev)
+
+# Installs what is missing of them where that can be done; else says what will be missing and goes on.
+offer_packages() {
+    local missing
+    mapfile -t missing < <(missing_packages "${optional_packages[@]}")
+    [ "${#missing[@]}" -eq 0 ] && return
+    if command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; then
+        say "Installing ${missing[*]} (apt-get)"
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" && return
+    fi
+    say "Going on without ${missing[*]}: no text in SentencePiece pieces, or none compressed with gzip"
 }

@@ -13,7 +13,7 @@ enum { DEFAULT_SAMPLES = 1000, DEFAULT_SEED = 1 };
 
 typedef struct evaluate_options {
     text_list references;
-    const char *accepted, *input, *compare, *metric;
+    const char *accepted, *input, *compare, *metric, *join;
     size_t smoothing;
     double smoothing_value; /* 0: not given */
     bool lowercase, json;
@@ -127,6 +127,9 @@ static int check(const syntax *line, evaluate_options *chosen)
     if (chosen->references.count > 0 && chosen->accepted != NULL) {
         return options_misuse(line, "--reference and --accepted exclude each other");
     }
+    if (chosen->join != NULL && chosen->accepted != NULL) {
+        return options_misuse(line, "--join is of --reference");
+    }
     int status = read_metrics(line, chosen);
     status = status == 0 ? check_files(line, chosen) : status;
     return status == 0 ? check_use(line, chosen) : status;
@@ -187,6 +190,12 @@ static bool parse(evaluate_options *chosen, int argc, char **argv, int *status)
          .value = &chosen->smoothing_value,
          .argument = "X",
          .help = "of floor (default: 0.1) or add-k (default: 1)"},
+        {.name = "join",
+         .kind = OPTION_TEXT,
+         .value = &chosen->join,
+         .argument = "MARKER",
+         .help = "for text that was segmented elsewhere: a token that ends in MARKER (@@)\ngoes on in the next one, in "
+                 "translations and references"},
         {.name = "lowercase", .kind = OPTION_FLAG, .value = &chosen->lowercase, .help = "compare lower-cased text"},
         {.name = "compare",
          .kind = OPTION_TEXT,
@@ -249,6 +258,22 @@ static nmt_status read_text(line_list *list, const char *path, const evaluate_jo
     const char *against = chosen->accepted != NULL ? chosen->accepted : chosen->references.items[0];
     return command_unequal_lines(error, command_input_name(path), list->count, command_input_name(against),
                                  job->against.lines);
+}
+
+static void join_lines(line_list *list, const char *marker)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        nmt_join(list->lines[i], marker);
+    }
+}
+
+static void join_all(evaluate_job *job, const char *marker)
+{
+    join_lines(&job->input, marker);
+    join_lines(&job->compare, marker);
+    for (size_t i = 0; i < job->against.list_count; i++) {
+        join_lines(&job->against.lists[i], marker);
+    }
 }
 
 static nmt_status read_all(evaluate_job *job, nmt_error *error)
@@ -400,6 +425,9 @@ static int evaluate(const evaluate_options *chosen)
     nmt_writer *writer;
     evaluate_job job = {.chosen = chosen};
     nmt_status status = read_all(&job, &error);
+    if (status == NMT_OK && chosen->join != NULL) {
+        join_all(&job, chosen->join);
+    }
     if (status == NMT_OK) {
         status = score_all(&job, &error);
     }

@@ -18,7 +18,7 @@ enum { WINDOW_BATCHES = 4 };
 
 typedef struct translate_options {
     text_list models;
-    const char *input, *output, *alignment, *scores, *lexicon, *length_penalty;
+    const char *input, *output, *alignment, *scores, *lexicon, *length_penalty, *join;
     size_t format, weights;
     bool no_eos, ban_unknown, replace_unknown;
     uint64_t batch_size, threads, beam, nbest, min_length, max_length_extra, no_repeat_ngram;
@@ -181,6 +181,11 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .value = &chosen->lexicon,
          .argument = "FILE",
          .help = "with --replace-unk, lines of a source token, a tab and what to write for it"},
+        {.name = "join",
+         .kind = OPTION_TEXT,
+         .value = &chosen->join,
+         .argument = "MARKER",
+         .help = "for text that was segmented elsewhere: a token that ends in MARKER (@@)\ngoes on in the next one"},
         {.name = "nbest",
          .kind = OPTION_COUNT,
          .value = &chosen->nbest,
@@ -224,7 +229,8 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
         .usage = "--model FILE [OPTIONS]",
         .summary =
             "Translates text: one line out for each line in, an empty one for an empty one, in the same order. When\n"
-            "the input pauses, what was read so far is answered at once.",
+            "the input pauses, what was read so far is answered at once. A model of pieces or characters reads and writes\n"
+            "words all the same; lengths, scores and alignments are of its tokens.",
         .notes =
             "--nbest writes a line a translation, the best first, in the form of Moses:\n"
             "  SENTENCE ||| TEXT ||| logp= LOG_PROBABILITY tokens= T ||| SCORE\n"
@@ -391,6 +397,7 @@ static nmt_translate_options options_from(const translate_options *chosen, const
                                    .ban_unknown = chosen->ban_unknown,
                                    .replace_unknown = chosen->replace_unknown,
                                    .lexicon = lexicon,
+                                   .join = chosen->join,
                                    .alignment = chosen->alignment != NULL || chosen->diagnostics.path != NULL};
 }
 

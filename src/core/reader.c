@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/gzip.h"
 #include "core/io.h"
 #include "core/memory.h"
 #include "core/quote.h"
@@ -17,7 +18,6 @@
 enum { READ_SIZE = 1 << 16 };
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
-static const char gzip_magic[] = "\x1f\x8b";
 
 struct nmt_reader {
     int file;
@@ -30,6 +30,11 @@ struct nmt_reader {
     char *line;        /* the line handed out */
     size_t line_length, line_capacity;
     uint64_t line_offset;
+    bool recognised; /* as plain text or gzip */
+    gzip *from_gzip; /* NULL: plain */
+    char *raw;       /* [READ_SIZE] of the compressed file; bytes raw_start .. raw_end-1 are not inflated yet */
+    size_t raw_start, raw_end;
+    bool more; /* inflating may give more of no further bytes */
     size_t line_number;
 };
 
@@ -61,6 +66,8 @@ void nmt_reader_close(nmt_reader *reader)
         close(reader->file);
     }
     free(reader->path);
+    gzip_free(reader->from_gzip);
+    free(reader->raw);
     free(reader->buffer);
     free(reader->line);
     free(reader);
@@ -73,6 +80,69 @@ static bool is_readable(const nmt_reader *reader, bool wait)
     return poll(&poller, 1, wait ? -1 : 0) != 0;
 }
 
+/* Reads once, up to `room` bytes; `*count` is 0 at the end of the file. */
+static nmt_status read_some(nmt_reader *reader, char *to, size_t room, size_t *count, nmt_error *error)
+{
+    for (;;) {
+        const ssize_t found = read(reader->file, to, room);
+        if (found >= 0) {
+            *count = (size_t)found;
+            return NMT_OK;
+        }
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            is_readable(reader, true);
+        } else if (errno != EINTR) {
+            return io_failure(error, reader->path, "cannot be read", errno);
+        }
+    }
+}
+
+/* Inflates into the buffer, reading on until that gives something. */
+static nmt_status fill_from_gzip(nmt_reader *reader, nmt_error *error)
+{
+    size_t given = 0;
+    while (given == 0) {
+        if (reader->raw_start == reader->raw_end && !reader->more) {
+            reader->raw_start = reader->raw_end = 0;
+            TRY(read_some(reader, reader->raw, READ_SIZE, &reader->raw_end, error));
+            if (reader->raw_end == 0) {
+                TRY(gzip_end(reader->from_gzip, error));
+                reader->ended = true;
+                return NMT_OK;
+            }
+        }
+        size_t taken = reader->raw_end - reader->raw_start;
+        given = reader->capacity - reader->end;
+        const size_t room = given;
+        TRY(gzip_inflate(reader->from_gzip, reader->raw + reader->raw_start, &taken, reader->buffer + reader->end,
+                         &given, error));
+        reader->raw_start += taken;
+        reader->more = given == room;
+    }
+    reader->end += given;
+    return NMT_OK;
+}
+
+/* Looks at the first bytes of the file, once there are enough: compressed ones go where they are inflated from. */
+static nmt_status recognise(nmt_reader *reader, nmt_error *error)
+{
+    if (reader->end < GZIP_MAGIC_SIZE && !reader->ended) {
+        return NMT_OK;
+    }
+    if (!gzip_is(reader->buffer, reader->end)) {
+        reader->recognised = true;
+        return NMT_OK;
+    }
+    TRY(gzip_create(&reader->from_gzip, reader->path, error));
+    TRY(memory_new(&reader->raw, reader->end > READ_SIZE ? reader->end : READ_SIZE, 1, "a line of text", error));
+    memcpy(reader->raw, reader->buffer, reader->end);
+    reader->raw_end = reader->end;
+    reader->end = 0;
+    reader->recognised = true;
+    reader->ended = false; /* of what it holds, nothing has been read yet */
+    return NMT_OK;
+}
+
 /* Reads once more into the buffer. */
 static nmt_status fill(nmt_reader *reader, nmt_error *error)
 {
@@ -83,19 +153,14 @@ static nmt_status fill(nmt_reader *reader, nmt_error *error)
         reader->start = 0;
     }
     TRY(memory_grow(&reader->buffer, &reader->capacity, reader->end + READ_SIZE, 1, "a line of text", error));
-    for (;;) {
-        const ssize_t count = read(reader->file, reader->buffer + reader->end, reader->capacity - reader->end);
-        if (count >= 0) {
-            reader->end += (size_t)count;
-            reader->ended = count == 0;
-            return NMT_OK;
-        }
-        if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            is_readable(reader, true);
-        } else if (errno != EINTR) {
-            return io_failure(error, reader->path, "cannot be read", errno);
-        }
+    if (reader->from_gzip != NULL) {
+        return fill_from_gzip(reader, error);
     }
+    size_t count;
+    TRY(read_some(reader, reader->buffer + reader->end, reader->capacity - reader->end, &count, error));
+    reader->end += count;
+    reader->ended = count == 0;
+    return reader->recognised ? NMT_OK : recognise(reader, error);
 }
 
 /* The newline that ends the next line, or NULL when it is not in the buffer. */
@@ -134,10 +199,6 @@ static nmt_status take_line(nmt_reader *reader, size_t length, size_t consumed, 
     const char *text = reader->buffer + reader->start;
     const size_t mark = sizeof byte_order_mark - 1;
     const bool first = reader->line_number == 0;
-    if (first && length >= sizeof gzip_magic - 1 && memcmp(text, gzip_magic, sizeof gzip_magic - 1) == 0) {
-        return error_set(error, NMT_UNSUPPORTED, "%s: compressed with gzip; plain text was expected",
-                         quote_path(&(path_quotation){{0}}, reader->path));
-    }
     const size_t skipped = first && length >= mark && memcmp(text, byte_order_mark, mark) == 0 ? mark : 0;
     TRY(memory_grow(&reader->line, &reader->line_capacity, length + 1, 1, "a line of text", error));
     reader->line_length = length - skipped;
@@ -165,8 +226,8 @@ nmt_status nmt_reader_next(nmt_reader *reader, const char **line, size_t *length
 {
     *line = NULL;
     *length = 0;
-    const char *newline;
-    while ((newline = find_newline(reader)) == NULL && !reader->ended) {
+    const char *newline = NULL;
+    while (!reader->recognised || ((newline = find_newline(reader)) == NULL && !reader->ended)) {
         TRY(fill(reader, error));
     }
     if (newline == NULL && !has_last_line(reader)) {
@@ -188,8 +249,8 @@ nmt_status nmt_reader_next(nmt_reader *reader, const char **line, size_t *length
 
 bool nmt_reader_would_wait(nmt_reader *reader)
 {
-    while (find_newline(reader) == NULL && !reader->ended) {
-        if (!is_readable(reader, false)) {
+    while (!reader->recognised || (find_newline(reader) == NULL && !reader->ended)) {
+        if (reader->raw_start == reader->raw_end && !reader->more && !is_readable(reader, false)) {
             return true;
         }
         if (fill(reader, NULL) != NMT_OK) {

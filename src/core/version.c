@@ -16,6 +16,12 @@ const char *nmt_version(void)
 #define PIECES "none (built without SentencePiece)"
 #endif
 
+#ifdef NMT_ZLIB_VERSION
+#define GZIP "zlib " NMT_ZLIB_VERSION
+#else
+#define GZIP "none (built without zlib)"
+#endif
+
 static char description[512];
 
 static void describe(void)
@@ -25,6 +31,7 @@ static void describe(void)
              "cJSON     " NMT_CJSON_VERSION "\n"
              "utf8proc  " NMT_UTF8PROC_VERSION "\n"
              "pieces    " PIECES "\n"
+             "gzip      " GZIP "\n"
              "compiler  " __VERSION__ "\n",
              blas_description());
 }

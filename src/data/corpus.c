@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/gzip.h"
 #include "core/hash.h"
 #include "core/io.h"
 #include "core/memory.h"
@@ -214,6 +215,21 @@ static nmt_status scan_files(corpus *pairs, word_counts *const *counts, nmt_erro
 /* ---- opening and closing ------------------------------------------------------------------------------------------
  */
 
+/* What is read again by its place is read from an expanded copy. */
+static nmt_status expand_gzip(side *opened, nmt_error *error)
+{
+    char start[GZIP_MAGIC_SIZE];
+    int expanded;
+    const ssize_t count = pread(opened->file, start, sizeof start, 0);
+    if (count < 0 || !gzip_is(start, (size_t)count)) {
+        return NMT_OK; /* what cannot be read, the scan reports */
+    }
+    TRY(gzip_expand(&expanded, opened->file, opened->path, error));
+    close(opened->file);
+    opened->file = expanded;
+    return NMT_OK;
+}
+
 static nmt_status side_open(side *opened, const char *path, nmt_error *error)
 {
     struct stat status;
@@ -228,7 +244,7 @@ static nmt_status side_open(side *opened, const char *path, nmt_error *error)
             quote_path(&(path_quotation){{0}}, path), S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device");
     }
     opened->file = open(path, O_RDONLY | O_CLOEXEC);
-    return opened->file >= 0 ? NMT_OK : io_failure(error, path, "cannot be opened", errno);
+    return opened->file >= 0 ? expand_gzip(opened, error) : io_failure(error, path, "cannot be opened", errno);
 }
 
 nmt_status corpus_open(corpus **pairs, const corpus_options *options, word_counts *source_counts,

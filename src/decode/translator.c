@@ -30,6 +30,7 @@ typedef struct translator {
     size_t batch_size;
     bool replace_unknown, alignment;
     const nmt_lexicon *lexicon;
+    const char *join;
     sentence *sentences;
     size_t *order; /* of the sentences that have tokens */
     size_t order_count;
@@ -40,6 +41,11 @@ typedef struct translator {
     piece *pieces;    /* of one translation */
     size_t pieces_capacity;
 } translator;
+
+void nmt_join(char *text, const char *marker)
+{
+    segmenter_join_marked(text, marker);
+}
 
 void nmt_translation_clear(nmt_translation *translation)
 {
@@ -116,6 +122,9 @@ static nmt_status render(translator *work, nmt_translation *translation, const s
     TRY(join_pieces(&translation->text, work->pieces, hypothesis_words(from), error));
     if (work->model->segmenters.target != NULL) {
         segmenter_join(translation->text);
+    }
+    if (work->join != NULL) {
+        segmenter_join_marked(translation->text, work->join);
     }
     TRY(memory_new(&translation->token_log_probabilities, from->length, sizeof *translation->token_log_probabilities,
                    "a translation", error));
@@ -210,6 +219,7 @@ static nmt_status set_options(translator *work, const nmt_translate_options *opt
     work->batch_size = batch_size < count ? batch_size : count;
     work->replace_unknown = chosen->replace_unknown;
     work->lexicon = chosen->lexicon;
+    work->join = chosen->join;
     work->alignment = chosen->alignment;
     work->search = (search_options){
         .max_length_ratio = chosen->max_length_ratio > 0 ? chosen->max_length_ratio : default_length_ratio,

@@ -122,7 +122,6 @@ static nmt_status measure_bleu(const validation *set, nmt_model *model, double *
 {
     nmt_translation *translations;
     const char **hypotheses;
-    const char *join = model->config->validation.join;
     nmt_bleu bleu;
     TRY(memory_new(&translations, set->sources.count, sizeof *translations, "the validation translations", error));
     nmt_status status =
@@ -131,14 +130,11 @@ static nmt_status measure_bleu(const validation *set, nmt_model *model, double *
         free(translations);
         return status;
     }
-    const nmt_translate_options options = {.batch_size = set->batch_size};
+    const nmt_translate_options options = {.batch_size = set->batch_size, .join = model->config->validation.join};
     status =
         nmt_translate(model, (const char *const *)set->sources.text, set->sources.count, &options, translations, error);
     if (status == NMT_OK) {
         for (size_t i = 0; i < set->sources.count; i++) {
-            if (join != NULL) {
-                segmenter_join_marked(translations[i].text, join);
-            }
             hypotheses[i] = translations[i].text;
         }
         status =
