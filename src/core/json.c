@@ -18,6 +18,7 @@
 
 #include "core/memory.h"
 #include "core/quote.h"
+#include "core/text_buffer.h"
 #include "core/utf8.h"
 
 enum {
@@ -739,21 +740,14 @@ bool json_append(json *array, json *value)
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 typedef struct printer {
-    char *text;
-    size_t length, capacity;
-    bool indented, failed;
+    text_buffer text;
+    bool indented;
     size_t depth;
 } printer;
 
 static void put(printer *out, const char *bytes, size_t count)
 {
-    if (out->failed || memory_grow(&out->text, &out->capacity, out->length + count + 1, 1, "", NULL) != NMT_OK) {
-        out->failed = true;
-        return;
-    }
-    memcpy(out->text + out->length, bytes, count);
-    out->length += count;
-    out->text[out->length] = '\0';
+    text_buffer_add(&out->text, bytes, count);
 }
 
 static void put_text(printer *out, const char *text)
@@ -873,9 +867,5 @@ char *json_print(const json *value, bool indented)
     }
     put_value(&out, value);
     number_locale_leave(&scope);
-    if (out.failed) {
-        free(out.text);
-        return NULL;
-    }
-    return out.text;
+    return text_buffer_end(&out.text);
 }

@@ -147,6 +147,9 @@ struct nmt_config {
  * that name `path` and the key. The caller's: nmt_config_free. */
 nmt_status config_from_json(nmt_config **config, const json *object, const char *path, nmt_error *error);
 
+/* What keys require of each other; `origin` begins the message. */
+nmt_status config_check(const nmt_config *config, const char *origin, nmt_error *error);
+
 /* The keys that only training needs (a loaded model does without): those that are missing are an error that names
  * `path`. */
 nmt_status config_check_training(const nmt_config *config, const char *path, nmt_error *error);
