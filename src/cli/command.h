@@ -73,6 +73,7 @@ extern const char *const alignment_format_names[];
     "  terminal  shaded cells to look at, a row a target token\n"                                                      \
     "  svg       a drawing, one heatmap a sentence below the other; it is held in memory until the end\n"              \
     "  html      a page for the browser that needs no network: word by word, with table and measures\n"                \
+    "Tokens are those of the model: words, or pieces or characters where it segments text.\n"                          \
     "CSV is quoted as RFC 4180 says; weights have nine significant digits and read back as the same floats."
 
 /* Failures found here, written into `error`; each returns its status. */
