@@ -27,8 +27,7 @@ bool gzip_is(const char *bytes, size_t count)
 struct gzip {
     z_stream stream;
     const char *path;
-    bool within;  /* a member that has not ended */
-    bool pending; /* there was no room for all that came of what was taken */
+    bool within; /* a member that has not ended */
 };
 
 nmt_status gzip_create(gzip **made, const char *path, nmt_error *error)
@@ -72,9 +71,8 @@ nmt_status gzip_inflate(gzip *from, const char *in, size_t *in_count, char *out,
     stream->avail_in = in_room;
     stream->next_out = (Bytef *)out;
     stream->avail_out = out_room;
-    while ((stream->avail_in > 0 || from->pending) && stream->avail_out > 0) {
+    while (stream->avail_in > 0 && stream->avail_out > 0) {
         from->within = true;
-        from->pending = false;
         const int result = inflate(stream, Z_NO_FLUSH);
         if (result == Z_MEM_ERROR) {
             return error_set(error, NMT_NO_MEMORY, "out of memory: a compressed text");
@@ -88,7 +86,6 @@ nmt_status gzip_inflate(gzip *from, const char *in, size_t *in_count, char *out,
             break;
         }
     }
-    from->pending = from->within && stream->avail_out == 0;
     *in_count = in_room - stream->avail_in;
     *out_count = out_room - stream->avail_out;
     return NMT_OK;
@@ -137,16 +134,14 @@ typedef struct expansion {
 /* Inflates `count` bytes of work->in. */
 static nmt_status expand_part(expansion *work, size_t count, nmt_error *error)
 {
-    size_t given, at = 0;
-    do {
-        size_t taken = count - at;
-        given = sizeof work->out;
+    for (size_t at = 0; at < count;) {
+        size_t taken = count - at, given = sizeof work->out;
         TRY(gzip_inflate(work->from, work->in + at, &taken, work->out, &given, error));
         at += taken;
         if (!io_write_all(work->expanded, work->out, given)) {
             return io_failure(error, work->path, "cannot be expanded into a temporary file", errno);
         }
-    } while (at < count || given == sizeof work->out);
+    }
     return NMT_OK;
 }
 

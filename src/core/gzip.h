@@ -19,7 +19,7 @@ nmt_status gzip_create(gzip **made, const char *path, nmt_error *error);
 void gzip_free(gzip *from);
 
 /* Takes up to `*in_count` bytes from `in` and gives up to `*out_count` to `out`; both become what was taken and given.
- * While `out` is filled to its end there may be more, also of no further bytes.
+ * What found no room comes with the next bytes: a member ends in eight that give nothing.
  * Errors: NMT_INVALID that names the path. */
 nmt_status gzip_inflate(gzip *from, const char *in, size_t *in_count, char *out, size_t *out_count, nmt_error *error);
 

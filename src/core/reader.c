@@ -34,7 +34,6 @@ struct nmt_reader {
     gzip *from_gzip; /* NULL: plain */
     char *raw;       /* [READ_SIZE] of the compressed file; bytes raw_start .. raw_end-1 are not inflated yet */
     size_t raw_start, raw_end;
-    bool more; /* inflating may give more of no further bytes */
     size_t line_number;
 };
 
@@ -102,7 +101,7 @@ static nmt_status fill_from_gzip(nmt_reader *reader, nmt_error *error)
 {
     size_t given = 0;
     while (given == 0) {
-        if (reader->raw_start == reader->raw_end && !reader->more) {
+        if (reader->raw_start == reader->raw_end) {
             reader->raw_start = reader->raw_end = 0;
             TRY(read_some(reader, reader->raw, READ_SIZE, &reader->raw_end, error));
             if (reader->raw_end == 0) {
@@ -113,11 +112,9 @@ static nmt_status fill_from_gzip(nmt_reader *reader, nmt_error *error)
         }
         size_t taken = reader->raw_end - reader->raw_start;
         given = reader->capacity - reader->end;
-        const size_t room = given;
         TRY(gzip_inflate(reader->from_gzip, reader->raw + reader->raw_start, &taken, reader->buffer + reader->end,
                          &given, error));
         reader->raw_start += taken;
-        reader->more = given == room;
     }
     reader->end += given;
     return NMT_OK;
@@ -250,7 +247,7 @@ nmt_status nmt_reader_next(nmt_reader *reader, const char **line, size_t *length
 bool nmt_reader_would_wait(nmt_reader *reader)
 {
     while (!reader->recognised || (find_newline(reader) == NULL && !reader->ended)) {
-        if (reader->raw_start == reader->raw_end && !reader->more && !is_readable(reader, false)) {
+        if (reader->raw_start == reader->raw_end && !is_readable(reader, false)) {
             return true;
         }
         if (fill(reader, NULL) != NMT_OK) {
