@@ -33,7 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         model = make_model();
         REQUIRE(optimizer_create(&rule, &options, model->parameters.size, &error) == NMT_OK);
     }
-    if (run_state_load(&state, model, &rule, 1, fuzz_safetensors(0, data, size), &error) == NMT_OK) {
+    best_models kept = {.capacity = 2, .size = model->parameters.size};
+    const run_parts parts = {.model = model, .rule = &rule, .kept = &kept};
+    if (run_state_load(&state, &parts, 1, fuzz_safetensors(0, data, size), &error) == NMT_OK) {
         for (size_t i = 0; i < model->parameters.size; i++) {
             REQUIRE(isfinite(model->block[i]) && isfinite(rule.slots[0][i]) && isfinite(rule.slots[1][i]));
         }
@@ -41,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         REQUIRE(error.message[0] != '\0');
     }
+    best_models_free(&kept);
     json_free(state.history);
     return 0;
 }
