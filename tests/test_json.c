@@ -111,6 +111,8 @@ static void duplicate_keys_are_faults(void **state)
          "x.json:2:1: expected each key once, found \"t.x.e\" again; it stands on line 1 already"},
         {"{\"z\":0,\n\"y\":0,\n\"z\":1,\n\"y\":1}",
          "x.json:3:1: expected each key once, found \"z\" again; it stands on line 1 already"},
+        {"{\"\":{\"\":0,\n\"\":1}}",
+         "x.json:2:1: expected each key once, found \".\" again; it stands on line 1 already"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fault(cases[i].text, strlen(cases[i].text), cases[i].message);

@@ -396,6 +396,12 @@ static bool same_key(const scanned_key *a, const scanned_key *b)
     return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
 }
 
+/* Bytes of a key; where no key had a byte yet there is no array to point into. */
+static const char *name_of(const scanner *scan, const scanned_key *key)
+{
+    return key->length > 0 ? scan->names + key->start : "";
+}
+
 /* "training.epochs": the keys of the objects around this one, and `key`. */
 static nmt_status duplicate_fault(const scanner *scan, const scanned_key *key, const scanned_key *first)
 {
@@ -405,7 +411,7 @@ static nmt_status duplicate_fault(const scanner *scan, const scanned_key *key, c
         if (scan->current[i] != SIZE_MAX && used + 1 < sizeof path) {
             const scanned_key *outer = &scan->keys[scan->current[i]];
             const int length = outer->length < 128 ? (int)outer->length : 128;
-            used += (size_t)snprintf(path + used, sizeof path - used, "%.*s.", length, scan->names + outer->start);
+            used += (size_t)snprintf(path + used, sizeof path - used, "%.*s.", length, name_of(scan, outer));
         }
     }
     if (used < sizeof path) {
@@ -425,7 +431,7 @@ static nmt_status close_object(scanner *scan, size_t base)
     scanned_key *keys = count > 0 ? scan->keys + base : NULL;
     const scanned_key *worst = NULL, *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        keys[i].name = keys[i].length > 0 ? scan->names + keys[i].start : "";
+        keys[i].name = name_of(scan, &keys[i]);
     }
     if (count > 1) {
         qsort(keys, count, sizeof *keys, compare_keys);
