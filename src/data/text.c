@@ -2,17 +2,10 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <utf8proc.h>
 
 #include "core/memory.h"
 #include "core/utf8.h"
-
-void text_buffer_free(text_buffer *buffer)
-{
-    free(buffer->bytes);
-    memset(buffer, 0, sizeof *buffer);
-}
 
 static bool is_ascii(const char *text, size_t length)
 {

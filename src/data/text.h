@@ -9,18 +9,12 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "core/text_buffer.h"
 
 typedef struct text_options {
     bool nfc;       /* Unicode normalisation form C */
     bool lowercase; /* Unicode simple case mapping, after normalisation */
 } text_options;
-
-/* A growing buffer for text_prepare; zero-initialise, text_buffer_free when done. */
-typedef struct text_buffer {
-    char *bytes;
-    size_t length, capacity;
-} text_buffer;
-void text_buffer_free(text_buffer *buffer);
 
 /* `line` after the configured normalisation, NUL-terminated, in `buffer` (or `line` itself where nothing is asked
  * for: then `*prepared` == line). */
