@@ -81,6 +81,22 @@ static bool is_better(const trainer *run, const validation_result *result)
     return run->config->validation.metric == METRIC_BLEU ? metric > run->state.best : metric < run->state.best;
 }
 
+/* "validation loss 1.0000 (perplexity 2.72), BLEU 30.00" */
+typedef struct result_text {
+    char text[160];
+} result_text;
+
+static const char *describe(result_text *to, const trainer *run, const validation_result *result)
+{
+    char bleu[32] = "";
+    if (run->validation.bleu) {
+        snprintf(bleu, sizeof bleu, ", BLEU %.2f", result->bleu);
+    }
+    snprintf(to->text, sizeof to->text, "validation loss %.4f (perplexity %.2f)%s", result->loss, exp(result->loss),
+             bleu);
+    return to->text;
+}
+
 static void log_validation(const trainer *run, const validation_result *result, bool better, double seconds)
 {
     const run_state *state = &run->state;
@@ -90,14 +106,8 @@ static void log_validation(const trainer *run, const validation_result *result, 
                      state->epoch, state->update, loss, exp(loss));
         return;
     }
-    char bleu[32] = "";
-    if (run->validation.bleu) {
-        snprintf(bleu, sizeof bleu, ", BLEU %.2f", result->bleu);
-    }
-    run_log_line(&run->log,
-                 "epoch %" PRIu64 ", update %" PRIu64 ": training loss %.4f (perplexity %.2f), validation loss %.4f "
-                 "(perplexity %.2f)%s%s, %.1f s",
-                 state->epoch, state->update, loss, exp(loss), result->loss, exp(result->loss), bleu,
+    run_log_line(&run->log, "epoch %" PRIu64 ", update %" PRIu64 ": training loss %.4f (perplexity %.2f), %s%s, %.1f s",
+                 state->epoch, state->update, loss, exp(loss), describe(&(result_text){{0}}, run, result),
                  better ? ", best so far" : "", seconds);
 }
 
@@ -229,12 +239,8 @@ static nmt_status judge_average(trainer *run, real *mean, nmt_error *error)
     best_models_mean(&run->kept, mean);
     TRY(measure(run, mean, &result, error));
     const bool better = is_better(run, &result);
-    char bleu[32] = "";
-    if (run->validation.bleu) {
-        snprintf(bleu, sizeof bleu, ", BLEU %.2f", result.bleu);
-    }
-    run_log_line(&run->log, "average of the best %zu: validation loss %.4f (perplexity %.2f)%s, %s", run->kept.count,
-                 result.loss, exp(result.loss), bleu, better ? "which is kept" : "no better than the best");
+    run_log_line(&run->log, "average of the best %zu: %s, %s", run->kept.count,
+                 describe(&(result_text){{0}}, run, &result), better ? "which is kept" : "no better than the best");
     json *event = event_of_average(run, &result);
     if (event == NULL) {
         return no_memory(error);
