@@ -19,8 +19,6 @@
 #define cblas_gemv cblas_sgemv
 #endif
 
-/* Under this many multiply-adds a product is not worth a second thread. */
-static const size_t WORTH_CUTTING = 64 * 1024;
 /* Rows or columns of C that one thread takes at least: the width of OpenBLAS's kernels. */
 enum { GRAIN = 32 };
 
@@ -76,7 +74,7 @@ static void gemm(product p)
         return;
     }
     pthread_once(&single_threaded, set_single_threaded);
-    if (p.M * p.N * p.K < WORTH_CUTTING) {
+    if (p.M * p.N * p.K < PARALLEL_PRODUCT) {
         multiply(&p);
     } else if (p.M > p.N) {
         parallel_for(p.M, GRAIN, multiply_rows, &p);

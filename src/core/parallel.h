@@ -10,6 +10,9 @@
 
 #include "core/error.h"
 
+/* Multiply-adds under which a product is not worth a second thread. */
+enum { PARALLEL_PRODUCT = 64 * 1024 };
+
 /* Work on items begin .. end-1. */
 typedef void (*parallel_body)(void *context, size_t begin, size_t end);
 

@@ -19,8 +19,6 @@
 #endif
 
 enum { TILE = 4, CACHE_LINE = 64, GRAIN = 32 };
-/* Under this many multiply-adds a product is not worth a second thread. */
-static const size_t WORTH_CUTTING = 64 * 1024;
 
 void quantize_row(int8_t *q, real *scale, const real *row, size_t count)
 {
@@ -234,5 +232,5 @@ void quantized_product(real *y, size_t ldy, const real *x, size_t ldx, const qua
         quantize_input(scratch->values + row * in, &scratch->step[row], x + row * ldx, in);
     }
     product of = {y, ldy, W, scratch, rows, in};
-    parallel_for(out, rows * in * out < WORTH_CUTTING ? out + 1 : GRAIN, multiply, &of);
+    parallel_for(out, rows * in * out < PARALLEL_PRODUCT ? out + 1 : GRAIN, multiply, &of);
 }
