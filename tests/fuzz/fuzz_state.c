@@ -7,7 +7,8 @@
 static nmt_model *make_model(void)
 {
     static const char *const words[] = {"<unk>", "<s>", "</s>", "a"};
-    static const char text[] = "{\"model\":{\"source_embedding\":1,\"target_embedding\":1,\"encoder_hidden\":1,"
+    static const char text[] = "{\"data\":{\"train_source\":\"source.txt\",\"train_target\":\"target.txt\"},"
+                               "\"model\":{\"source_embedding\":1,\"target_embedding\":1,\"encoder_hidden\":1,"
                                "\"decoder_hidden\":1,\"attention_size\":1}}";
     json *object;
     nmt_config *config;
