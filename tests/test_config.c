@@ -215,7 +215,7 @@ static void faults_of_a_file_are_named(void **state)
          "c.json: model.attention_score: expected \"additive\", \"dot\", \"general\", \"concat\", \"scaled_dot\", "
          "\"gaussian\" or \"fixed\", found the text \"dott\""},
         {"{\"model\": {\"order\": \"Luong\"}}",
-         "c.json: model.order: expected \"bahdanau\" or \"luong\", found the text \"Luong\""},
+         "c.json: model.order: expected \"bahdanau\", \"luong\" or \"conditional\", found the text \"Luong\""},
         {"{\"model\": {\"attention_extent\": \"local\"}}",
          "c.json: model.attention_extent: expected \"global\", \"local_m\" or \"local_p\", found the text \"local\""},
         {"{\"model\": {\"attention_heads\": 33}}",
@@ -307,6 +307,9 @@ static void requirements_between_keys_are_checked(void **state)
          "c.json: training.coverage: expected 0, because model.attention_score is \"fixed\", found more"},
         {"{" FILES ", \"model\": {\"order\": \"luong\", \"readout_state\": \"previous\"}}",
          "c.json: model.readout_state: expected \"current\", because model.order is \"luong\", found \"previous\""},
+        {"{" FILES ", \"model\": {\"order\": \"conditional\", \"readout_state\": \"previous\"}}",
+         "c.json: model.readout_state: expected \"current\", because model.order is \"conditional\", found "
+         "\"previous\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_refused(cases[i].text, NULL, cases[i].message);
@@ -493,6 +496,7 @@ static void every_choice_reads_back(void **state)
                   "\"previous\"}"},
         {"model", "{\"initial_state\": \"zero\", \"readout\": \"maxout\"}"},
         {"model", "{\"attention_score\": \"fixed\", \"order\": \"luong\"}"},
+        {"model", "{\"order\": \"conditional\"}"},
         {"model", "{\"attention_score\": \"dot\", \"attention_heads\": 8, \"attention_extent\": \"local_m\"}"},
         {"model", "{\"attention_extent\": \"local_p\"}"},
         {"initialization", "{\"weights\": \"glorot\", \"recurrent\": \"orthogonal\"}"},

@@ -169,7 +169,7 @@ static void test_gradient_reset_before(void **state)
     check_every_choice(GRU_BEFORE);
 }
 
-/* Every kind of attention in either order; with what is fed and without. */
+/* Every kind of attention in every order; with what is fed and without. */
 static void test_gradient_of_every_attention(void **state)
 {
     (void)state;
@@ -188,6 +188,8 @@ static void test_gradient_of_every_attention(void **state)
                                                 .extent = kinds[i].extent,
                                                 .window = 2};
         check_gradient(&options);
+        options.order = &decoder_conditional;
+        check_gradient(&options);
         options.order = &decoder_luong;
         check_gradient(&options);
         options.input_feeding = true;
@@ -205,6 +207,39 @@ static void test_gradient_in_luong_order(void **state)
         options.start = (decoder_start)(choice % 3);
         options.input_feeding = choice / 3 % 2;
         options.cell.reset = choice / 6 ? GRU_BEFORE : GRU_AFTER;
+        check_gradient(&options);
+    }
+}
+
+static void test_gradient_in_conditional_order(void **state)
+{
+    (void)state;
+    decoder_options options = plain_options();
+    options.order = &decoder_conditional;
+    for (int choice = 0; choice < 24; choice++) {
+        options.start = (decoder_start)(choice % 3);
+        options.readout_embedding = choice / 3 % 2;
+        options.cell.reset = choice / 6 % 2 ? GRU_BEFORE : GRU_AFTER;
+        options.cell.normalized = choice / 12;
+        options.layers = 1 + (size_t)choice % 2;
+        check_gradient(&options);
+    }
+}
+
+/* Each place of its own: what the two cells are fed, what their recurrent matrices read, what asks. */
+static void test_gradient_in_conditional_order_with_dropout(void **state)
+{
+    (void)state;
+    enum { PLACES = 4 };
+    for (int choice = 0; choice < 2 * PLACES; choice++) {
+        const int place = choice % PLACES;
+        decoder_options options = plain_options();
+        options.order = &decoder_conditional;
+        options.cell.reset = choice / PLACES ? GRU_BEFORE : GRU_AFTER;
+        options.dropout_embedding = place == 0 ? 0.4 : 0;
+        options.dropout_input = place == 1 ? 0.4 : 0;
+        options.cell.dropout = place == 2 ? 0.4 : 0;
+        options.dropout_attention_input = place == 3 ? 0.4 : 0;
         check_gradient(&options);
     }
 }
@@ -246,9 +281,11 @@ static void test_each_path_carries_its_share(void **state)
 {
     (void)state;
     decoder_options options = plain_options();
-    for (int choice = 0; choice < 9; choice++) {
+    static const decoder_order *const orders[] = {&decoder_bahdanau, &decoder_luong, &decoder_luong,
+                                                  &decoder_conditional};
+    for (int choice = 0; choice < 12; choice++) {
         options.start = (decoder_start)(choice % 3);
-        options.order = choice / 3 ? &decoder_luong : &decoder_bahdanau;
+        options.order = orders[choice / 3];
         options.input_feeding = choice / 3 == 2;
         options.attention.size = 6;
         options.attention.heads = choice % 3 ? 2 : 1;
@@ -368,20 +405,29 @@ static void test_steps_are_teacher_forcing(void **state)
     check_steps(&options);
     options.input_feeding = true;
     check_steps(&options);
+    options.order = &decoder_conditional;
+    check_steps(&options);
+    options.layers = 2;
+    check_steps(&options);
 }
 
-/* ---- Luong's order, a number at a time -------------------------------------------------------------------------- */
+/* ---- the other orders, a number at a time ----------------------------------------------------------------------- */
 
-/* s_t of one row from its input [E y ; fed] and s_{t-1}: reset_after. */
-static void naive_cell(const decoder_case *c, real *s, const real *input, const real *previous)
+/* A cell's state of one row from its input and the state before, which its recurrent matrices read through the mask of
+ * the row's sequence, unless it is NULL: reset_after. */
+static void naive_cell(const decoder_case *c, const gru *cell, real *s, const real *input, const real *previous,
+                       const real *mask)
 {
-    const gru *cell = &c->layer.cell;
+    real read[D];
+    for (size_t i = 0; i < D; i++) {
+        read[i] = previous[i] * (mask != NULL ? mask[i] : 1);
+    }
     const size_t I = cell->input;
     real gate[3][D], of_state[3][D];
     for (size_t i = 0; i < 3 * D; i++) {
         gate[i / D][i % D] = gradcheck_sum(c->theta + cell->weight_ih + i * I, input, I) + c->theta[cell->bias_ih + i];
         of_state[i / D][i % D] =
-            gradcheck_sum(c->theta + cell->weight_hh + i * D, previous, D) + c->theta[cell->bias_hh + i];
+            gradcheck_sum(c->theta + cell->weight_hh + i * D, read, D) + c->theta[cell->bias_hh + i];
     }
     for (size_t i = 0; i < D; i++) {
         const double r = 1 / (1 + exp(-gate[0][i] - of_state[0][i])), z = 1 / (1 + exp(-gate[1][i] - of_state[1][i]));
@@ -389,7 +435,17 @@ static void naive_cell(const decoder_case *c, real *s, const real *input, const 
     }
 }
 
-/* The sentence of target row `row` of every step, its attention taken as it was computed. */
+/* c[C] of a row of the batch and the source that it reads, its attention taken as it was computed. */
+static void naive_context(const decoder_case *c, real *context, size_t here, size_t source)
+{
+    const real *alpha = c->work.attention.alpha + here * LONGEST;
+    memset(context, 0, C * sizeof *context);
+    for (size_t i = 0; i < c->pairs.source.length[source] * C; i++) {
+        context[i % C] += alpha[i / C] * c->annotations[SUMMED][c->start[source] * C + i];
+    }
+}
+
+/* The sentence of target row `row` of every step. */
 static void check_luong_row(const decoder_case *c, size_t row)
 {
     const sequences *target = &c->pairs.input;
@@ -398,15 +454,11 @@ static void check_luong_row(const decoder_case *c, size_t row)
     memcpy(s, c->work.initial + read * D, sizeof s);
     for (size_t t = 0; t < target->length[row]; t++) {
         const size_t here = target->offset[t] + row;
-        const real *alpha = c->work.attention.alpha + here * LONGEST;
         memcpy(before, s, sizeof s);
         memcpy(input, c->theta + c->layer.embedding + (size_t)target->id[here] * E, E * sizeof *input);
         memcpy(input + E, attentional, sizeof attentional);
-        naive_cell(c, s, input, before);
-        memset(combined, 0, C * sizeof *combined);
-        for (size_t i = 0; i < c->pairs.source.length[read] * C; i++) {
-            combined[i % C] += alpha[i / C] * c->annotations[SUMMED][c->start[read] * C + i];
-        }
+        naive_cell(c, &c->layer.cell, s, input, before, NULL);
+        naive_context(c, combined, here, read);
         memcpy(combined + C, s, sizeof s);
         for (size_t i = 0; i < D; i++) {
             attentional[i] = tanh(gradcheck_sum(c->theta + c->layer.combination + i * W, combined, W));
@@ -434,6 +486,51 @@ static void test_luong_order_is_the_equations(void **state)
     }
 }
 
+/* The same; and attention is asked with the state between the cells. */
+static void check_conditional_row(const decoder_case *c, size_t row)
+{
+    const sequences *target = &c->pairs.input;
+    const size_t read = c->pairs.source.row[target->order[row]];
+    const real *masks[] = {c->work.trace.mask, c->work.second_trace.mask};
+    const real *first = masks[0] != NULL ? masks[0] + row * D : NULL;
+    const real *second = masks[1] != NULL ? masks[1] + row * D : NULL;
+    real s[D], between[D], context[C];
+    memcpy(s, c->work.initial + read * D, sizeof s);
+    for (size_t t = 0; t < target->length[row]; t++) {
+        const size_t here = target->offset[t] + row;
+        const real *embedded = c->theta + c->layer.embedding + (size_t)target->id[here] * E;
+        const real *features = c->work.features + here * (D + C + E);
+        naive_cell(c, &c->layer.cell, between, embedded, s, first);
+        naive_context(c, context, here, read);
+        naive_cell(c, &c->layer.second, s, context, between, second);
+        assert_all_near(columns_row(&c->work.asking, here), between, D, 1e-13);
+        assert_all_near(features, s, D, 1e-13);
+        assert_all_near(features + D, context, C, 1e-13);
+        assert_all_near(features + D + C, embedded, E, 0);
+    }
+}
+
+static void test_conditional_order_is_the_equations(void **state)
+{
+    (void)state;
+    decoder_options options = plain_options();
+    options.order = &decoder_conditional;
+    for (int dropping = 0; dropping < 2; dropping++) {
+        decoder_case c;
+        options.cell.dropout = dropping ? 0.4 : 0;
+        setup(&c, &options);
+        assert_int_equal(c.layer.cell.input, E);
+        assert_int_equal(c.layer.second.input, C);
+        assert_true((c.work.trace.mask != NULL) == dropping && (c.work.second_trace.mask != NULL) == dropping);
+        c.work.second_trace.key = 7; /* the other's is 0 */
+        forward(&c);
+        for (size_t row = 0; row < SENTENCES; row++) {
+            check_conditional_row(&c, row);
+        }
+        teardown(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,11 +539,14 @@ int main(void)
         cmocka_unit_test(test_gradient_with_dropout),
         cmocka_unit_test(test_gradient_of_every_attention),
         cmocka_unit_test(test_gradient_in_luong_order),
+        cmocka_unit_test(test_gradient_in_conditional_order),
+        cmocka_unit_test(test_gradient_in_conditional_order_with_dropout),
         cmocka_unit_test(test_each_path_carries_its_share),
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_alpha),
         cmocka_unit_test(test_steps_are_teacher_forcing),
         cmocka_unit_test(test_luong_order_is_the_equations),
+        cmocka_unit_test(test_conditional_order_is_the_equations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

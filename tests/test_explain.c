@@ -74,7 +74,10 @@ static size_t check_against_translation(nmt_model *model)
 static void test_steps_are_those_of_translation(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"", ", \"order\": \"luong\"", ", \"attention_heads\": 2",
+    static const char *const kinds[] = {"",
+                                        ", \"order\": \"luong\"",
+                                        ", \"order\": \"conditional\"",
+                                        ", \"attention_heads\": 2",
                                         ", \"order\": \"luong\", \"attention_extent\": \"local_p\"",
                                         ", \"readout_state\": \"previous\""};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -84,12 +87,13 @@ static void test_steps_are_those_of_translation(void **state)
     }
 }
 
-/* In either order alpha = softmax(e). */
+/* In every order alpha = softmax(e). */
 static void test_scores_make_the_weights(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"", ", \"order\": \"luong\", \"attention_score\": \"general\""};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const kinds[] = {"", ", \"order\": \"luong\", \"attention_score\": \"general\"",
+                                        ", \"order\": \"conditional\""};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         nmt_model *model = model_with(kinds[i]);
         nmt_explanation made = explain(model, line);
         for (size_t t = 0; t < made.step_count; t++) {

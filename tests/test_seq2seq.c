@@ -152,6 +152,16 @@ static const char *const choices[] = {
     ", \"order\": \"luong\", \"attention_score\": \"general\"}",
     ", \"order\": \"luong\", \"input_feeding\": false, \"readout\": \"tanh\", \"readout_size\": 2" SMOOTHED "}",
     ", \"order\": \"luong\", \"attention_extent\": \"local_p\", \"attention_window\": 2}",
+    ", \"order\": \"conditional\"}",
+    ", \"order\": \"conditional\"" EVERY_DROPOUT,
+    ", \"order\": \"conditional\", \"layer_normalization\": true, \"gru\": \"reset_before\", \"readout\": \"maxout\", "
+    "\"readout_size\": 3" EVERY_DROPOUT,
+    ", \"order\": \"conditional\", \"encoder_layers\": 2, \"decoder_layers\": 3, \"attention_extent\": \"local_p\", "
+    "\"attention_window\": 2}",
+    ", \"order\": \"conditional\", \"initial_state\": \"mean\", \"readout_embedding\": false, \"attention_size\": 6, "
+    "\"attention_heads\": 2}, \"training\": {\"coverage\": 0.7}",
+    ", \"order\": \"conditional\", \"readout\": \"tanh\", \"source_embedding\": 5" TIED_ALL_SIDES
+    "}, \"training\": {\"teacher_forcing\": 0}",
     "}, \"training\": {\"coverage\": 0.7}",
     "}, \"training\": {\"teacher_forcing\": 0}",
     ", \"order\": \"luong\"}, \"training\": {\"teacher_forcing\": 0.5}, \"dropout\": {\"embedding\": 0.2, "
@@ -222,11 +232,9 @@ static void test_evaluation_is_plain(void **state)
     nmt_model_free(trained);
 }
 
-static void check_dropout(const char *key)
+/* Frees the model. */
+static void check_dropout(nmt_model *model)
 {
-    char choice[64];
-    snprintf(choice, sizeof choice, "}, \"dropout\": {\"%s\": 0.4}", key);
-    nmt_model *model = new_model(choice);
     real *gradient = new_gradient(model);
     batch pairs = {0};
     batch_loss first, again, next, other_seed;
@@ -250,7 +258,28 @@ static void test_dropout_follows_seed_and_update(void **state)
     static const char *const kinds[] = {"embedding",     "annotation", "readout",     "attention_input",
                                         "decoder_input", "recurrent",  "source_word", "target_word"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        check_dropout(kinds[i]);
+        char choice[64];
+        snprintf(choice, sizeof choice, "}, \"dropout\": {\"%s\": 0.4}", kinds[i]);
+        check_dropout(new_model(choice));
+    }
+}
+
+/* Where all matrices of that name but the second cell's are zero, what its own mask drops is all that is dropped. */
+static void test_dropout_of_the_second_cell(void **state)
+{
+    (void)state;
+    static const char *const kinds[][2] = {{"decoder_input", "weight_ih"}, {"recurrent", "weight_hh"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char choice[96];
+        snprintf(choice, sizeof choice, ", \"order\": \"conditional\"}, \"dropout\": {\"%s\": 0.4}", kinds[i][0]);
+        nmt_model *model = new_model(choice);
+        for (size_t k = 0; k < model->parameters.count; k++) {
+            const tensor *entry = &model->parameters.tensors[k];
+            if (strstr(entry->name, kinds[i][1]) != NULL && strstr(entry->name, "decoder.gru2") == NULL) {
+                memset(model->block + entry->offset, 0, tensor_size(entry) * sizeof(real));
+            }
+        }
+        check_dropout(model);
     }
 }
 
@@ -692,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_gradient_scales_and_adds),
         cmocka_unit_test(test_evaluation_is_plain),
         cmocka_unit_test(test_dropout_follows_seed_and_update),
+        cmocka_unit_test(test_dropout_of_the_second_cell),
         cmocka_unit_test(test_paths_add_up),
         cmocka_unit_test(test_company_changes_nothing),
         cmocka_unit_test(test_order_changes_nothing),

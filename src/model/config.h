@@ -17,7 +17,7 @@ typedef enum gru_form { GRU_RESET_AFTER, GRU_RESET_BEFORE } gru_form;
 typedef enum readout_form { READOUT_LINEAR, READOUT_TANH, READOUT_MAXOUT } readout_form;
 typedef enum readout_state { READOUT_STATE_CURRENT, READOUT_STATE_PREVIOUS } readout_state;
 typedef enum initial_state { INITIAL_STATE_BACKWARD, INITIAL_STATE_MEAN, INITIAL_STATE_ZERO } initial_state;
-typedef enum order_of_work { ORDER_BAHDANAU, ORDER_LUONG } order_of_work;
+typedef enum order_of_work { ORDER_BAHDANAU, ORDER_LUONG, ORDER_CONDITIONAL } order_of_work;
 typedef enum attention_reach { REACH_GLOBAL, REACH_LOCAL_M, REACH_LOCAL_P } attention_reach;
 typedef enum tied_embeddings { TIED_NONE, TIED_TARGET, TIED_ALL } tied_embeddings;
 typedef enum weight_init { WEIGHT_INIT_NORMAL, WEIGHT_INIT_GLOROT } weight_init;

@@ -218,10 +218,11 @@ static nmt_status check_attention(const nmt_config *config, const char *origin, 
 
 static nmt_status check_order(const nmt_config *config, const char *origin, nmt_error *error)
 {
-    if (config->model.order == ORDER_LUONG && config->model.readout_state == READOUT_STATE_PREVIOUS) {
+    if (config->model.order != ORDER_BAHDANAU && config->model.readout_state == READOUT_STATE_PREVIOUS) {
         return config_complain(error, origin,
-                               "model.readout_state: expected \"current\", because model.order is \"luong\", found "
-                               "\"previous\"");
+                               "model.readout_state: expected \"current\", because model.order is \"%s\", found "
+                               "\"previous\"",
+                               config_choice(config, config_key_find("model.order")));
     }
     if (config->model.decoder_layers > 1 && config->model.readout_state == READOUT_STATE_PREVIOUS) {
         return config_complain(error, origin,

@@ -19,7 +19,8 @@ static const choice readout_state_choices[] = {
 static const choice score_choices[] = {ATTENTION_SCORES(SCORE_CHOICE){NULL, 0}};
 static const choice extent_choices[] = {
     {"global", REACH_GLOBAL}, {"local_m", REACH_LOCAL_M}, {"local_p", REACH_LOCAL_P}, {NULL, 0}};
-static const choice order_choices[] = {{"bahdanau", ORDER_BAHDANAU}, {"luong", ORDER_LUONG}, {NULL, 0}};
+static const choice order_choices[] = {
+    {"bahdanau", ORDER_BAHDANAU}, {"luong", ORDER_LUONG}, {"conditional", ORDER_CONDITIONAL}, {NULL, 0}};
 static const choice tied_choices[] = {{"none", TIED_NONE}, {"target", TIED_TARGET}, {"all", TIED_ALL}, {NULL, 0}};
 static const choice weights_choices[] = {{"normal", WEIGHT_INIT_NORMAL}, {"glorot", WEIGHT_INIT_GLOROT}, {NULL, 0}};
 static const choice recurrent_choices[] = {
@@ -131,8 +132,8 @@ const config_key config_keys[] = {
     INTEGER(model.encoder_layers, 1, 1, ENCODER_LAYERS_MAX,
             "Bidirectional layers of the encoder; each further one reads both directions of the one below."),
     INTEGER(model.decoder_layers, 1, 1, DECODER_LAYERS_MAX,
-            "Layers of the decoder. The first is fed, and asks in Bahdanau's order; the last is what the readout sees, "
-            "and asks in Luong's order. All start from the same state."),
+            "Layers of the decoder. The first is fed; the last is what the readout sees. In Luong's order the last "
+            "asks, else the first. All start from the same state."),
     BOOLEAN(model.residual, true,
             "A layer above the first adds what it reads to what it gives (He et al. 2016; Wu et al. 2016). Of one "
             "layer there is none."),
@@ -152,8 +153,9 @@ const config_key config_keys[] = {
            "predicted centre, local_p (Luong, Pham and Manning 2015)."),
     INTEGER(model.attention_window, 10, 1, SIZE_LARGEST, "Tokens to either side of that centre."),
     CHOICE(model.order, "bahdanau", order_choices,
-           "Attend with the previous state, then update (Bahdanau, Cho and Bengio 2015); or update, then attend "
-           "(Luong, Pham and Manning 2015)."),
+           "Attend with the previous state, then update (Bahdanau, Cho and Bengio 2015); update, then attend (Luong, "
+           "Pham and Manning 2015); or conditional: update from the word, attend, and update from the context with a "
+           "second cell (Sennrich et al. 2017)."),
     BOOLEAN(model.input_feeding, true,
             "Luong's order: the attentional state is fed to the next step's update. Off trains faster."),
     CHOICE(model.gru, "reset_after", gru_choices,
@@ -170,7 +172,7 @@ const config_key config_keys[] = {
     BOOLEAN(model.readout_embedding, true,
             "The readout sees the embedding of the previous target word; in Luong's order it never does."),
     CHOICE(model.readout_state, "current", readout_state_choices,
-           "The decoder state that the readout sees: after this step's update, or before it."),
+           "The decoder state that the readout sees: after this step's update, or, in Bahdanau's order, before it."),
     BOOLEAN(model.layer_normalization, false,
             "Layer normalisation (Ba, Kiros and Hinton 2016) with gain and bias, epsilon 1e-5: in the GRUs, of the "
             "input's and the state's part of the gates each, r and z together and n alone; in the readout, of its "
@@ -196,7 +198,7 @@ const config_key config_keys[] = {
            "Share dropped of the decoder's state as attention is asked with it; what the cell keeps and the readout "
            "sees is whole. Attention's other input, the annotations, has dropout.annotation."),
     NUMBER(dropout.decoder_input, 0, KEY_BELOW_MAXIMUM, 0, 1,
-           "Share dropped of what the decoder's cell is fed at a step: the previous word's embedding, the context or "
+           "Share dropped of what the decoder's cells are fed at a step: the previous word's embedding, the context or "
            "the attentional state. The readout sees them whole."),
     NUMBER(dropout.recurrent, 0, KEY_BELOW_MAXIMUM, 0, 1,
            "Share dropped of the previous state as the recurrent matrices of encoder and decoder read it, one mask a "

@@ -30,6 +30,7 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
     attend.annotation = o->annotation;
     attention_declare(&layer->attention, table, &attend);
     layer->fed = o->order->fed(o);
+    layer->second = (gru){0};
     gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + layer->fed, o->hidden, &o->cell);
     stack_declare(&layer->above, table, o->layers - 1, o->hidden, &o->cell, o->residual);
     o->order->declare(layer, table);
@@ -41,12 +42,40 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
 /* ---- workspace ------------------------------------------------------------------------------------------------------
  */
 
+size_t decoder_joined_features(const decoder_options *options)
+{
+    return options->hidden + options->annotation + (options->readout_embedding ? options->embedding_size : 0);
+}
+
+columns decoder_layout_joined(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
+{
+    const decoder_options *o = &layer->options;
+    const size_t D = o->hidden, C = o->annotation, F = decoder_joined_features(o);
+    work->features = arena_reals(space, rows * F);
+    work->context = columns_of(work->features, D, F);
+    work->embedded =
+        o->readout_embedding ? columns_of(work->features, D + C, F) : columns_own(space, rows, o->embedding_size);
+    return columns_of(work->features, 0, F);
+}
+
+void decoder_layout_joined_gradient(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
+{
+    const decoder_options *o = &layer->options;
+    const size_t D = o->hidden, C = o->annotation, F = decoder_joined_features(o);
+    work->dfeatures = arena_reals(space, rows * F);
+    work->doutput = columns_of(work->dfeatures, 0, F);
+    work->dcontext = columns_of(work->dfeatures, D, F);
+    work->dembedded =
+        o->readout_embedding ? columns_of(work->dfeatures, D + C, F) : columns_own(space, rows, o->embedding_size);
+}
+
 static void layout_gradient(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source,
                             size_t rows, size_t width)
 {
     const decoder_options *o = &layer->options;
     const size_t D = o->hidden;
     gru_layout_gradient(&layer->cell, &work->gradient, space, rows);
+    gru_layout_gradient(&layer->second, &work->second_gradient, space, rows);
     work->embedding_mask =
         o->dropout_embedding > 0 || o->dropout_word > 0 ? arena_reals(space, rows * o->embedding_size) : NULL;
     work->carry = arena_reals(space, width * D);
@@ -62,6 +91,7 @@ static void layout_dropped(const decoder *layer, decoder_workspace *work, arena 
     dropped_layout(&work->asked, space, &work->asking, rows, o->hidden, training ? o->dropout_attention_input : 0);
     dropped_layout(&work->cell_embedded, space, &work->embedded, rows, o->embedding_size, input);
     dropped_layout(&work->cell_fed, space, &work->fed, rows, layer->fed, input);
+    dropped_layout(&work->second_fed, space, &work->context, rows, layer->second.input, input);
 }
 
 void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source, size_t rows,
@@ -72,6 +102,7 @@ void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space,
                                 .summary = arena_reals(space, source->count * C),
                                 .scratch = arena_reals(space, width * 3 * D)};
     gru_layout(&layer->cell, &work->trace, space, rows, width, with_gradient);
+    gru_layout(&layer->second, &work->second_trace, space, rows, width, with_gradient);
     attention_layout(&layer->attention, &work->attention, space, source, rows, width, with_gradient);
     layer->options.order->layout(layer, work, space, rows);
     stack_layout(&layer->above, &work->above, space, &work->state, &work->output, rows, width, with_gradient);
@@ -214,7 +245,9 @@ static void draw_masks(const decoder *layer, const decoder_workspace *work, cons
     dropped_draw(&work->asked, target->tokens);
     dropped_draw(&work->cell_embedded, target->tokens);
     dropped_draw(&work->cell_fed, target->tokens);
+    dropped_draw(&work->second_fed, target->tokens);
     gru_draw_mask(&layer->cell, &work->trace, target->count);
+    gru_draw_mask(&layer->second, &work->second_trace, target->count);
     stack_draw_masks(&layer->above, &work->above, target->count);
 }
 
@@ -256,6 +289,13 @@ void decoder_reorder(const decoder *layer, decoder_workspace *work, const size_t
 
 /* ---- backward -------------------------------------------------------------------------------------------------------
  */
+
+void decoder_clear_unread(const decoder *layer, decoder_workspace *work, size_t rows)
+{
+    if (!layer->options.readout_embedding) {
+        columns_clear(&work->dembedded, rows, layer->options.embedding_size);
+    }
+}
 
 void decoder_carry(const decoder *layer, decoder_workspace *work, const real *gradient, size_t stride, size_t rows)
 {

@@ -6,12 +6,14 @@
  *
  * The order says what is fed, which state asks, and what the readout sees; it is a row of decoder_order.h:
  *
- *   Bahdanau   attends with s_{t-1}, then updates, feeding c_t   (decoder_bahdanau.c)
- *   Luong      updates, then attends with s_t                    (decoder_luong.c)
+ *   Bahdanau      attends with s_{t-1}, then updates, feeding c_t       (decoder_bahdanau.c)
+ *   Luong         updates, then attends with s_t                        (decoder_luong.c)
+ *   conditional   updates to s'_t, attends with it, and updates it with
+ *                 a second cell, feeding c_t                            (decoder_conditional.c)
  *
- * Of several layers (decoder_stack.h) the cell is the first: it is fed, and in Bahdanau's order its state asks, as in
- * Wu et al. 2016. What the last layer gives takes the place of s_t in the readout's features, and in Luong's order
- * asks.
+ * Of several layers (decoder_stack.h) the cell is the first, with the second cell where there is one: it is fed, and
+ * its state asks, as in Wu et al. 2016. What the last layer gives takes the place of s_t in the readout's features, and
+ * in Luong's order asks.
  *
  * All rows are packed as the target is (data/batch.h). The features of a batch lie in one matrix, and c (and s, and
  * E y) are computed in place in its columns, so that nothing is copied together for the readout.
@@ -36,7 +38,7 @@
 typedef enum decoder_start { START_BACKWARD, START_MEAN, START_ZERO } decoder_start;
 
 typedef struct decoder_order decoder_order;
-extern const decoder_order decoder_bahdanau, decoder_luong;
+extern const decoder_order decoder_bahdanau, decoder_luong, decoder_conditional;
 
 typedef struct decoder_options {
     size_t vocabulary, embedding_size, hidden, annotation; /* V, E, D, C = 2H */
@@ -48,7 +50,7 @@ typedef struct decoder_options {
     attention_options attention; /* without its state and annotation, which are D and C */
     readout_kind readout;
     size_t readout_units;
-    bool readout_embedding;      /* Bahdanau: E y among the features */
+    bool readout_embedding;      /* not Luong: E y among the features */
     bool readout_previous_state; /* Bahdanau: s_{t-1} among the features instead of s_t */
     bool input_feeding;          /* Luong: s~_{t-1} is fed */
     bool shared_embedding;       /* E is the source's, at offset source_embedding */
@@ -69,6 +71,7 @@ typedef struct decoder {
     attention attention;
     size_t fed; /* columns of the cell's input behind E y */
     gru cell;
+    gru second; /* conditional: reads c; of no units in the other orders */
     decoder_stack above;
     readout readout;
 } decoder;
@@ -102,17 +105,20 @@ typedef struct decoder_workspace {
     bool feeds_features;             /* what is fed are the features of the step before */
     dropped asked;                   /* `asking` as attention sees it */
     dropped cell_embedded, cell_fed; /* `embedded` and `fed` as the cell sees them */
+    dropped second_fed;              /* `context` as the second cell sees it */
     real *initial;                   /* [B,D] s_0, in packed order of the source */
     real *summary;                   /* [B,C] mean of the annotations, where s_0 comes from it */
     stack_workspace above;
-    gru_trace trace; /* [N, ...]; trace.previous is s_{t-1} */
-    real *scratch;   /* [B,3D] */
+    gru_trace trace;        /* [N, ...]; trace.previous is s_{t-1} */
+    gru_trace second_trace; /* of the second cell; its previous is s' */
+    real *scratch;          /* [B,3D] */
     readout_workspace readout;
 
     real *embedding_mask;             /* [N,E] of dropout, or NULL */
     uint64_t embedding_key, word_key; /* of the mask, set between layout and forward */
 
-    gru_gradient gradient;                /* [N,3D] each */
+    gru_gradient gradient; /* [N,3D] each */
+    gru_gradient second_gradient;
     real *dfeatures;                      /* [N,F] */
     columns doutput, dcontext, dembedded; /* [N,D] [N,C] [N,E]: in dfeatures where they are part of them */
     real *dcombination;                   /* Luong: [N,D] gradient before the tanh of s~ */

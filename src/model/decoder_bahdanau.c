@@ -12,11 +12,6 @@ static size_t fed(const decoder_options *o)
     return o->annotation;
 }
 
-static size_t features(const decoder_options *o)
-{
-    return o->hidden + o->annotation + (o->readout_embedding ? o->embedding_size : 0);
-}
-
 static void declare(decoder *layer, parameter_table *table)
 {
     (void)layer;
@@ -26,29 +21,15 @@ static void declare(decoder *layer, parameter_table *table)
 static void layout(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
 {
     const decoder_options *o = &layer->options;
-    const size_t D = o->hidden, C = o->annotation, E = o->embedding_size, F = features(o);
-    work->features = arena_reals(space, rows * F);
-    const columns seen = columns_of(work->features, 0, F), other = columns_own(space, rows, D);
+    const size_t D = o->hidden;
+    const columns seen = decoder_layout_joined(layer, work, space, rows), other = columns_own(space, rows, D);
     const columns previous = o->readout_previous_state ? seen : other;
     work->output = o->readout_previous_state ? other : seen;
     work->state = o->layers > 1 ? columns_own(space, rows, D) : work->output;
-    work->context = columns_of(work->features, D, F);
-    work->embedded = o->readout_embedding ? columns_of(work->features, D + C, F) : columns_own(space, rows, E);
     work->asking = previous;
     work->fed = work->context;
     work->trace.previous = previous.data;
     work->trace.previous_stride = previous.stride;
-}
-
-static void layout_gradient(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
-{
-    const decoder_options *o = &layer->options;
-    const size_t D = o->hidden, C = o->annotation, F = features(o);
-    work->dfeatures = arena_reals(space, rows * F);
-    work->doutput = columns_of(work->dfeatures, 0, F);
-    work->dcontext = columns_of(work->dfeatures, D, F);
-    work->dembedded =
-        o->readout_embedding ? columns_of(work->dfeatures, D + C, F) : columns_own(space, rows, o->embedding_size);
 }
 
 static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
@@ -90,9 +71,7 @@ static void backward(const decoder *layer, const real *theta, real *dtheta, deco
                      const sequences *target)
 {
     (void)dtheta;
-    if (!layer->options.readout_embedding) {
-        columns_clear(&work->dembedded, target->tokens, layer->options.embedding_size);
-    }
+    decoder_clear_unread(layer, work, target->tokens);
     for (size_t t = target->steps; t-- > 0;) {
         step_backward(layer, theta, work, target->offset[t], target->active[t]);
     }
@@ -100,10 +79,10 @@ static void backward(const decoder *layer, const real *theta, real *dtheta, deco
 
 const decoder_order decoder_bahdanau = {.name = "bahdanau",
                                         .fed = fed,
-                                        .features = features,
+                                        .features = decoder_joined_features,
                                         .declare = declare,
                                         .layout = layout,
-                                        .layout_gradient = layout_gradient,
+                                        .layout_gradient = decoder_layout_joined_gradient,
                                         .step = step,
                                         .forward = forward,
                                         .backward = backward};

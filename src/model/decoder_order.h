@@ -26,6 +26,16 @@ struct decoder_order {
                      const sequences *target);
 };
 
+/*
+ * Features that lie side by side, [s ; c ; E y]: their number; their layout, which gives the columns of s and lays out
+ * features, context and embedded; that of their gradients. Where the readout sees no E y, embedded lies apart, and its
+ * gradient starts from zero (decoder_clear_unread).
+ */
+size_t decoder_joined_features(const decoder_options *options);
+columns decoder_layout_joined(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
+void decoder_layout_joined_gradient(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
+void decoder_clear_unread(const decoder *layer, decoder_workspace *work, size_t rows);
+
 /* Sets s_{t-1}, and what is fed of the step before, of the rows of step t. */
 void decoder_continue(const decoder *layer, decoder_workspace *work, const sequences *target, size_t t);
 

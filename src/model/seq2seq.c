@@ -33,13 +33,21 @@ static gru_kind cell_from(const nmt_config *config)
                       .dropout = config->dropout.recurrent};
 }
 
+static const decoder_order *order_from(const nmt_config *config)
+{
+    static const decoder_order *const orders[] = {[ORDER_BAHDANAU] = &decoder_bahdanau,
+                                                  [ORDER_LUONG] = &decoder_luong,
+                                                  [ORDER_CONDITIONAL] = &decoder_conditional};
+    return orders[config->model.order];
+}
+
 static decoder_options decoder_options_from(const nmt_config *config, size_t target_words)
 {
     return (decoder_options){.vocabulary = target_words,
                              .embedding_size = config->model.target_embedding,
                              .hidden = config->model.decoder_hidden,
                              .annotation = 2 * config->model.encoder_hidden,
-                             .order = config->model.order == ORDER_LUONG ? &decoder_luong : &decoder_bahdanau,
+                             .order = order_from(config),
                              .cell = cell_from(config),
                              .layers = config->model.decoder_layers,
                              .residual = config->model.residual,
@@ -173,6 +181,8 @@ static void draw_dropout_keys(const seq2seq *net, seq2seq_workspace *work, uint6
     for (size_t l = 0; l < net->decoder.above.count; l++) {
         work->decoder.above.layer[l].trace.key = rng_next(&generator);
     }
+    work->decoder.second_fed.key = rng_next(&generator);
+    work->decoder.second_trace.key = rng_next(&generator);
 }
 
 static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, const batch *pairs)
