@@ -21,7 +21,7 @@
 #include "train/clipping.h"
 #include "train/optimizer.h"
 
-enum { CASES = 30, SENTENCES_MAX = 8, NAME_CAPACITY = 300, GREEDY_MAX = 64 };
+enum { CASES = 32, SENTENCES_MAX = 8, NAME_CAPACITY = 300, GREEDY_MAX = 64 };
 
 static const double tolerance = 1e-5; /* relative */
 

@@ -113,6 +113,18 @@ CASES = {
         },
         ADAM,
     ),
+    "conditional": ({"order": "conditional"}, ADAM),
+    "conditional_deep_normalized": (
+        {
+            "order": "conditional",
+            "decoder_layers": 2,
+            "layer_normalization": True,
+            "gru": "reset_before",
+            "readout": "maxout",
+            "initial_state": "mean",
+        },
+        ADAM,
+    ),
 }
 
 

@@ -1,6 +1,6 @@
 """The translation model once more, in PyTorch: BiGRU encoder, attention, and a GRU decoder that attends before it
-updates (Bahdanau, Cho and Bengio 2015, arXiv 1409.0473, appendix A) or after (Luong, Pham and Manning 2015, arXiv
-1508.04025).
+updates (Bahdanau, Cho and Bengio 2015, arXiv 1409.0473, appendix A), after (Luong, Pham and Manning 2015, arXiv
+1508.04025), or between two cells (Sennrich et al. 2017, arXiv 1703.04357, section 2.2).
 
 It is the independent check of the C implementation and its yardstick for speed, so it works the way PyTorch programs
 usually do: padded batches, packed sequences in the encoder, a mask in the attention, an ignored label in the loss.
@@ -37,7 +37,7 @@ class Config:
     attention_heads: int = 1
     attention_extent: str = "global"  # or local_m, local_p
     attention_window: int = 10
-    order: str = "bahdanau"  # or luong
+    order: str = "bahdanau"  # or luong, conditional
     input_feeding: bool = True
     gru: str = "reset_after"  # or reset_before
     initial_state: str = "backward"  # or mean, zero
@@ -54,7 +54,7 @@ class Config:
         choices = {
             "attention_score": ("additive", "dot", "general", "concat", "scaled_dot", "gaussian", "fixed"),
             "attention_extent": ("global", "local_m", "local_p"),
-            "order": ("bahdanau", "luong"),
+            "order": ("bahdanau", "luong", "conditional"),
             "gru": ("reset_after", "reset_before"),
             "initial_state": ("backward", "mean", "zero"),
             "readout": ("linear", "tanh", "maxout"),
@@ -446,6 +446,9 @@ class Decoder(nn.Module):
         if config.order == "luong":
             fed = config.decoder_hidden if config.input_feeding else 0
             self.combination = nn.Linear(annotation + config.decoder_hidden, config.decoder_hidden, bias=False)
+        elif config.order == "conditional":
+            fed = 0
+            self.gru2 = make_cell(config, annotation, config.decoder_hidden)
         self.gru = make_cell(config, config.target_embedding + fed, config.decoder_hidden)
         if config.decoder_layers > 1:
             more = range(config.decoder_layers - 1)
@@ -471,7 +474,7 @@ class Decoder(nn.Module):
         self, embedded: Tensor, state: State, attention: nn.Module, memory: Memory, step: int
     ) -> Tuple[List[Tensor], State, Tensor]:
         """One step: the features that the readout sees besides the embedding, the new state, and the weights alpha."""
-        return (self.luong if self.config.order == "luong" else self.bahdanau)(embedded, state, attention, memory, step)
+        return getattr(self, self.config.order)(embedded, state, attention, memory, step)
 
     def bahdanau(self, embedded, state, attention, memory, step):
         context, alpha = attention(state.s, memory, step)
@@ -488,6 +491,13 @@ class Decoder(nn.Module):
         attentional = torch.tanh(self.combination(torch.cat([context, output], dim=-1)))
         return [attentional], State(s, attentional, upper), alpha
 
+    def conditional(self, embedded, state, attention, memory, step):
+        between = self.gru(embedded, state.s)
+        context, alpha = attention(between, memory, step)
+        s = self.gru2(context, between)
+        output, upper = self.climb(s, state.upper)
+        return [output, context], State(s, state.attentional, upper), alpha
+
 
 class Readout(nn.Module):
     """Logits from the features, [s ; c ; E y_{t-1}] or the attentional state, for any number of steps at once."""
@@ -495,8 +505,8 @@ class Readout(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
         self.form = config.readout
-        self.embedding = config.readout_embedding and config.order == "bahdanau"
-        features = config.decoder_hidden + (2 * config.encoder_hidden if config.order == "bahdanau" else 0)
+        self.embedding = config.readout_embedding and config.order != "luong"
+        features = config.decoder_hidden + (2 * config.encoder_hidden if config.order != "luong" else 0)
         if self.embedding:
             features += config.target_embedding
         if config.readout == "tanh":
