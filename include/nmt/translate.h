@@ -74,7 +74,7 @@ typedef struct nmt_translate_options {
     bool replace_unknown;   /**< write for `<unk>` the source token with the most attention, as it stands in the text */
     const nmt_lexicon *lexicon; /**< with replace_unknown: what to write for the source tokens in it; NULL: none */
     bool alignment;             /**< fill nmt_translation.alignment */
-    const char *join; /**< the text of a translation is joined by nmt_join; NULL: tokens stay as they are */
+    const char *join;           /**< the text of a translation is joined by nmt_join; NULL: tokens stay as they are */
 } nmt_translate_options;
 
 /**
@@ -85,13 +85,18 @@ NMT_API void nmt_join(char *text, const char *marker);
 
 enum { NMT_BEAM_LIMIT = 1024 };
 
+/** Tokens of a line at the most, here and in nmt_score and nmt_explain: time grows with the square of a sentence, and a
+ * line that is longer is a file without line ends. */
+enum { NMT_SENTENCE_LIMIT = 10000 };
+
 /**
  * Translates `count` lines. `translations` is an array of `count` times `nbest`, overwritten: line i has
  * translations[i * nbest] and on, the best first; where there are fewer (an empty line has one), `text` is NULL. On
  * success the caller owns what it holds: nmt_translation_clear for each. On failure nothing is owned. `options` NULL
  * means all defaults.
- * Errors: NMT_INVALID for a line that is not UTF-8, NMT_NOT_FINITE where the model gives NaN or infinity (the message
- * names the line by its 1-based number in this call); NMT_INVALID for an option out of its range.
+ * Errors: NMT_INVALID for a line that is not UTF-8 or over NMT_SENTENCE_LIMIT, NMT_NOT_FINITE where the model gives
+ * NaN or infinity (the message names the line by its 1-based number in this call); NMT_INVALID for an option out of its
+ * range.
  */
 NMT_API nmt_status nmt_translate(nmt_model *model, const char *const *lines, size_t count,
                                  const nmt_translate_options *options, nmt_translation *translations, nmt_error *error);

@@ -102,7 +102,7 @@ static nmt_status explain_line(explain_job *job, const char *line, nmt_error *er
     FILE *file = nmt_writer_file(job->output.writer);
     const nmt_status status = nmt_explain(job->model, line, &found, error);
     if (status != NMT_OK) {
-        command_add_place(error, nmt_reader_line(job->reader), nmt_reader_line(job->reader));
+        command_add_place(error, job->input, NULL, nmt_reader_line(job->reader));
         return status;
     }
     fprintf(file, "%ssentence %zu:", job->sentences > 0 ? "\n" : "", job->sentences + 1);

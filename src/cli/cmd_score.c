@@ -142,20 +142,17 @@ static void write_pair(score_job *job, const nmt_pair_score *score)
 
 static nmt_status score_window(score_job *job, const line_list *sources, const line_list *targets, nmt_error *error)
 {
-    const nmt_status status =
-        nmt_score(job->model, (const char *const *)sources->lines, (const char *const *)targets->lines, sources->count,
-                  job->batch_size, job->scores, error);
-    if (status != NMT_OK) {
-        const size_t last = nmt_reader_line(job->pairs.target.reader);
-        command_add_place(error, last - sources->count + 1, last);
-    }
-    return status;
+    return nmt_score(job->model, (const char *const *)sources->lines, (const char *const *)targets->lines,
+                     sources->count, job->batch_size, job->scores, error);
 }
 
 static nmt_status answer_pairs(score_job *job, nmt_error *error)
 {
     const size_t count = job->pairs.source.window.count;
     const nmt_status status = score_window(job, &job->pairs.source.window, &job->pairs.target.window, error);
+    if (status != NMT_OK) {
+        pairs_add_place(&job->pairs, error);
+    }
     for (size_t i = 0; i < count && status == NMT_OK; i++) {
         write_pair(job, &job->scores[i]);
         nmt_pair_score_clear(&job->scores[i]);
@@ -238,6 +235,9 @@ static nmt_status answer_entries(score_job *job, nmt_error *error)
 {
     const line_list *list = &job->pairs.target.window;
     const nmt_status status = score_window(job, &job->sources, &job->texts, error);
+    if (status != NMT_OK) { /* a line of the list has its source's faults as well */
+        command_add_place(error, job->list, job->list, nmt_reader_line(job->pairs.target.reader) - list->count + 1);
+    }
     for (size_t i = 0; i < list->count && status == NMT_OK; i++) {
         nbest_entry entry;
         nbest_parse(&entry, list->lines[i], strlen(list->lines[i]), job->list, 0, error); /* a line that has passed */

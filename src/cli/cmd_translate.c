@@ -229,7 +229,8 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
         .usage = "--model FILE [OPTIONS]",
         .summary =
             "Translates text: one line out for each line in, an empty one for an empty one, in the same order. When\n"
-            "the input pauses, what was read so far is answered at once. A model of pieces or characters reads and writes\n"
+            "the input pauses, what was read so far is answered at once. A model of pieces or characters reads and "
+            "writes\n"
             "words all the same; lengths, scores and alignments are of its tokens.",
         .notes =
             "--nbest writes a line a translation, the best first, in the form of Moses:\n"
@@ -315,7 +316,7 @@ static nmt_status answer_window(translate_job *job, nmt_error *error)
     nmt_status status = nmt_translate(job->model, (const char *const *)job->window.lines, count, &job->options,
                                       job->translations, error);
     if (status != NMT_OK) {
-        command_add_place(error, nmt_reader_line(job->reader) - count + 1, nmt_reader_line(job->reader));
+        command_add_place(error, job->input, NULL, nmt_reader_line(job->reader) - count + 1);
         return status;
     }
     for (size_t i = 0; i < count * job->nbest; i++) {

@@ -65,8 +65,31 @@ nmt_status command_unequal_lines(nmt_error *error, const char *first, size_t fir
     return NMT_INVALID;
 }
 
-void command_add_place(nmt_error *error, size_t first, size_t last)
+/* What stands behind "PREFIX N: " at the start of the message, and N; NULL where it does not start so. */
+static const char *behind_line(const char *message, const char *prefix, size_t *line)
 {
+    const size_t length = strlen(prefix);
+    int used = 0;
+    if (strncmp(message, prefix, length) != 0 || sscanf(message + length, " %zu: %n", line, &used) != 1 || used == 0) {
+        return NULL;
+    }
+    return message + length + used;
+}
+
+void command_add_place(nmt_error *error, const char *source, const char *target, size_t first)
+{
+    static const char *const prefixes[] = {"line", "source line", "target line"};
+    const char *const paths[] = {source, source, target};
     const nmt_error inner = *error;
-    snprintf(error->message, sizeof error->message, "lines %zu to %zu: %.960s", first, last, inner.message);
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        size_t line;
+        const char *rest = behind_line(inner.message, prefixes[i], &line);
+        if (rest != NULL) {
+            snprintf(error->message, sizeof error->message, "%.300s:%zu: %.690s", command_input_name(paths[i]),
+                     first + line - 1, rest);
+            return;
+        }
+    }
+    snprintf(error->message, sizeof error->message, "%.300s: at line %zu or behind it: %.660s",
+             command_input_name(source), first, inner.message);
 }

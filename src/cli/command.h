@@ -81,7 +81,10 @@ nmt_status command_no_memory(nmt_error *error);
 nmt_status command_unequal_lines(nmt_error *error, const char *first, size_t first_lines, const char *second,
                                  size_t second_lines);
 
-/* Puts "lines FIRST to LAST: " before a message about a window of the input. */
-void command_add_place(nmt_error *error, size_t first, size_t last);
+/*
+ * Says in a message about lines that were given to the library, which counts them from 1 in each call, where they stand:
+ * the first one is line `first` of the files `source` and `target` (NULL: there is none; "-" is standard input).
+ */
+void command_add_place(nmt_error *error, const char *source, const char *target, size_t first);
 
 #endif

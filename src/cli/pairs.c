@@ -80,5 +80,5 @@ void pairs_clear(pairs *from)
 void pairs_add_place(const pairs *from, nmt_error *error)
 {
     const size_t last = nmt_reader_line(from->source.reader);
-    command_add_place(error, last - from->source.window.count + 1, last);
+    command_add_place(error, from->source.path, from->target.path, last - from->source.window.count + 1);
 }

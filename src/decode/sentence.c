@@ -1,5 +1,6 @@
 #include "decode/sentence.h"
 
+#include <nmt/translate.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,16 +19,30 @@ static size_t count_tokens(const char *text, size_t length)
     return count;
 }
 
+/* How one side of the model reads text. */
+typedef struct reading {
+    const vocabulary *words;
+    const segmenter *segmenter;
+    text_options options;
+    const char *what;
+    text_buffer prepared, cut;
+} reading;
+
 /* `text` is the line after normalisation. */
-static nmt_status encode(sentence *to, const char *text, size_t length, const vocabulary *words, nmt_error *error)
+static nmt_status encode(sentence *to, size_t number, const char *text, size_t length, const reading *by,
+                         nmt_error *error)
 {
     const char *cursor = text;
     const char *token;
     size_t token_length;
     const size_t count = count_tokens(text, length);
+    if (count > NMT_SENTENCE_LIMIT) {
+        return error_set(error, NMT_INVALID, "%s %zu: expected a sentence of at most %d tokens, found %zu", by->what,
+                         number, NMT_SENTENCE_LIMIT, count);
+    }
     TRY(memory_new(&to->ids, count + 1, sizeof *to->ids, "a sentence", error));
     while (text_next_token(&cursor, text + length, &token, &token_length)) {
-        to->ids[to->length++] = vocabulary_find(words, token, token_length);
+        to->ids[to->length++] = vocabulary_find(by->words, token, token_length);
     }
     to->ids[to->length] = TOKEN_END;
     return NMT_OK;
@@ -42,15 +57,6 @@ static nmt_status check_utf8(const char *what, size_t number, const char *line, 
     return error_set(error, NMT_INVALID, "%s %zu: byte %zu is not valid UTF-8 (0x%02x)", what, number, fault + 1,
                      (unsigned)(unsigned char)line[fault]);
 }
-
-/* How one side of the model reads text. */
-typedef struct reading {
-    const vocabulary *words;
-    const segmenter *segmenter;
-    text_options options;
-    const char *what;
-    text_buffer prepared, cut;
-} reading;
 
 /* Replaces the line by its pieces or characters. */
 static nmt_status cut(sentence *it, size_t number, reading *by, const char **text, size_t *length, nmt_error *error)
@@ -74,7 +80,7 @@ static nmt_status read_sentence(sentence *it, size_t number, reading *by, nmt_er
     if (by->segmenter != NULL) {
         TRY(cut(it, number, by, &text, &length, error));
     }
-    return encode(it, text, length, by->words, error);
+    return encode(it, number, text, length, by, error);
 }
 
 static nmt_status encode_all(sentence *list, size_t count, reading *by, nmt_error *error)

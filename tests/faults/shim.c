@@ -2,7 +2,7 @@
  * Makes the system fail, for a program that is loaded with it (LD_PRELOAD):
  *
  *   NMT_FAULT=CALL:N:WHAT   the N-th CALL fails (0: none does)
- *   NMT_FAULT_COUNT=FILE    writes how many there were of each CALL, at exit
+ *   NMT_FAULT_COUNT=FILE    writes how many there were of each CALL, at exit, and the peak of memory in kB
  *
  * CALL: open, close (of files that are written), write, fsync, rename, truncate, alloc (of memory). Standard streams
  * are left alone. WHAT is the number of an error; "short": writes half, and the next write finds the disk full, as does
@@ -50,6 +50,18 @@ __attribute__((constructor)) static void read_orders(void)
     ready = true;
 }
 
+/* Since the program was started; the system's account of a process that has ended also knows what it was forked from.
+ */
+static long peak(void)
+{
+    char text[4096];
+    const int file = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY);
+    const ssize_t length = file >= 0 ? syscall(SYS_read, file, text, sizeof text - 1) : 0;
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, "VmHWM:");
+    return line != NULL ? atol(line + strlen("VmHWM:")) : -1;
+}
+
 __attribute__((destructor)) static void tell_counts(void)
 {
     const char *path = getenv("NMT_FAULT_COUNT");
@@ -57,6 +69,7 @@ __attribute__((destructor)) static void tell_counts(void)
     for (int i = 0; i < CALLS && file >= 0; i++) {
         dprintf(file, "%s %ld\n", names[i], counts[i]);
     }
+    dprintf(file, "peak %ld\n", peak());
 }
 
 static void *next(const char *name)

@@ -90,6 +90,10 @@ class Faults(unittest.TestCase):
     def counts(self, arguments):
         """How often a command makes each call that can be made to fail."""
         self.succeed(self.run_nmt(arguments, count=self.path("counts")))
+        return self.counted()
+
+    def counted(self):
+        """What the last command that ran with `count` left."""
         with open(self.path("counts")) as file:
             return {name: int(number) for name, number in (line.split() for line in file)}
 

@@ -28,8 +28,8 @@ static inline const char *fuzz_file(int slot, const uint8_t *data, size_t size)
         files[slot] = memfd_create("fuzz", MFD_CLOEXEC);
         snprintf(paths[slot], sizeof paths[slot], "/proc/self/fd/%d", files[slot]);
     }
-    REQUIRE(ftruncate(files[slot], 0) == 0);
     REQUIRE(pwrite(files[slot], data, size, 0) == (ssize_t)size);
+    REQUIRE(ftruncate(files[slot], (off_t)size) == 0); /* behind writing, which so finds its pages */
     return paths[slot];
 }
 
