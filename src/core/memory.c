@@ -1,8 +1,10 @@
 #include "core/memory.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static nmt_status out_of_memory(size_t count, size_t size, const char *what, nmt_error *error)
 {
@@ -53,4 +55,27 @@ nmt_status memory_copy_text(char **out, const char *text, size_t length, const c
     TRY(memory_new(out, length + 1, 1, what, error));
     memcpy(*out, text, length);
     return NMT_OK;
+}
+
+size_t memory_peak(void)
+{
+    /* getrusage also knows the peak of what the process was forked from; Linux accounts for the program alone. */
+    static const char key[] = "VmHWM:";
+    struct rusage usage = {0};
+    char line[256];
+    size_t kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status != NULL && kilobytes == 0 && fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kilobytes = strtoull(line + strlen(key), NULL, 10);
+        }
+    }
+    if (status != NULL) {
+        fclose(status);
+    }
+    if (kilobytes == 0) {
+        getrusage(RUSAGE_SELF, &usage);
+        kilobytes = (size_t)usage.ru_maxrss;
+    }
+    return kilobytes * 1024;
 }

@@ -17,4 +17,7 @@ nmt_status memory_grow(void *array, size_t *capacity, size_t needed, size_t size
 /* A copy of `length` bytes with a NUL behind them; `*out` is the caller's: free(). */
 nmt_status memory_copy_text(char **out, const char *text, size_t length, const char *what, nmt_error *error);
 
+/* The most memory that the process has held at once since its program started, in bytes. */
+size_t memory_peak(void);
+
 #endif

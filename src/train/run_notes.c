@@ -1,8 +1,8 @@
 #include "train/run_notes.h"
 
 #include <inttypes.h>
-#include <sys/resource.h>
 
+#include "core/memory.h"
 #include "core/parallel.h"
 
 static nmt_status log_unknown(const trainer *run, corpus *pairs, const char *what, nmt_error *error)
@@ -60,8 +60,6 @@ nmt_status run_notes_start(const trainer *run, nmt_error *error)
 
 void run_notes_end(const trainer *run)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     run_log_line(&run->log, "done: %" PRIu64 " updates in %.1f s, peak memory %.1f MB; model: %s", run->state.update,
-                 trainer_clock() - run->started, (double)usage.ru_maxrss / 1024, run->model_path);
+                 trainer_clock() - run->started, (double)memory_peak() / (1 << 20), run->model_path);
 }

@@ -1,5 +1,6 @@
 """Memory does not grow with the length of a run or of a text, and what is very large is answered, or refused with a
 message, within a memory that is bounded by it."""
+import re
 import unittest
 
 from support import CONFIG, LONG, Faults
@@ -51,8 +52,11 @@ class Sizes(Faults):
         text = self.write("text", self.sentences(300))
         more = ["training.epochs=1000000", "validation.every=100", "dropout.embedding=0.2", "training.average_decay=0.9",
                 "data.validation_source=" + text, "data.validation_target=" + text]
-        few, many = (self.succeeding_peak(self.training(text, text, "training.max_updates=%d" % updates, *more))
-                     for updates in (UPDATES // 5, UPDATES))
+        few = self.succeeding_peak(self.training(text, text, "training.max_updates=%d" % (UPDATES // 5), *more))
+        status, errors, many = self.peak(self.training(text, text, "training.max_updates=%d" % UPDATES, *more))
+        self.assertEqual(status, 0, errors)
+        reported = float(re.search(r"peak memory ([0-9.]+) MB", errors).group(1)) * MEGABYTE
+        self.assertAlmostEqual(reported, many, delta=FLAT)
         self.say("%d updates %.1f MB, %d updates %.1f MB", UPDATES // 5, few / MEGABYTE, UPDATES, many / MEGABYTE)
         self.assertLess(many, few + FLAT)
 
