@@ -39,6 +39,15 @@ nmt_status segmenter_of_characters(segmenter **made, nmt_error *error)
     return memory_new(made, 1, sizeof **made, "a segmenter", error);
 }
 
+nmt_status segmenters_of_characters(segmenters *both, bool source, bool target, nmt_error *error)
+{
+    *both = (segmenters){NULL, NULL};
+    if (source) {
+        TRY(segmenter_of_characters(&both->source, error));
+    }
+    return target ? segmenter_of_characters(&both->target, error) : NMT_OK;
+}
+
 static nmt_status open_model(segmenter *by, const char *model, size_t size, const char *path, nmt_error *error)
 {
     piece_message why = {{0}};

@@ -27,6 +27,10 @@ bool segmenter_has_pieces(void);
 /* The caller's: segmenter_free. */
 nmt_status segmenter_of_characters(segmenter **made, nmt_error *error);
 
+/* The same for the sides that are asked for; the other one is NULL. The caller's, on failure as well: segmenters_free.
+ */
+nmt_status segmenters_of_characters(segmenters *both, bool source, bool target, nmt_error *error);
+
 /*
  * From the bytes of a SentencePiece model, which are copied; `path` says in messages where they come from. Errors:
  * NMT_INVALID for what is no such model, or one that does not leave text as it is (see piece_model.h);

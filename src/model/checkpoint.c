@@ -162,13 +162,11 @@ static nmt_status read_segmenter(safetensors *from, const char *name, segmenter 
 static nmt_status make_segmenters(safetensors *from, segmenters *both, const nmt_config *config, nmt_error *error)
 {
     const piece_names names = names_of(config);
-    const bool characters = config->segmentation.type == SEGMENT_CHARACTERS;
-    TRY(read_segmenter(from, names.source, &both->source, error));
-    TRY(read_segmenter(from, names.target, &both->target, error));
-    if (characters && config_segments_source(config)) {
-        TRY(segmenter_of_characters(&both->source, error));
+    if (config->segmentation.type == SEGMENT_CHARACTERS) {
+        return segmenters_of_characters(both, config_segments_source(config), config_segments_target(config), error);
     }
-    return characters && config_segments_target(config) ? segmenter_of_characters(&both->target, error) : NMT_OK;
+    TRY(read_segmenter(from, names.source, &both->source, error));
+    return read_segmenter(from, names.target, &both->target, error);
 }
 
 static nmt_status read_segmenters(safetensors *from, segmenters *both, const nmt_config *config, nmt_error *error)

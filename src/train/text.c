@@ -102,14 +102,6 @@ static nmt_status make_pieces(segmenters *both, const nmt_config *config, nmt_er
     return NMT_OK;
 }
 
-static nmt_status make_characters(segmenters *both, const nmt_config *config, nmt_error *error)
-{
-    if (config_segments_source(config)) {
-        TRY(segmenter_of_characters(&both->source, error));
-    }
-    return config_segments_target(config) ? segmenter_of_characters(&both->target, error) : NMT_OK;
-}
-
 nmt_status training_segmenters(segmenters *both, const nmt_config *config, nmt_error *error)
 {
     nmt_status status = NMT_OK;
@@ -117,7 +109,7 @@ nmt_status training_segmenters(segmenters *both, const nmt_config *config, nmt_e
     if (config->segmentation.type == SEGMENT_PIECES) {
         status = make_pieces(both, config, error);
     } else if (config->segmentation.type == SEGMENT_CHARACTERS) {
-        status = make_characters(both, config, error);
+        status = segmenters_of_characters(both, config_segments_source(config), config_segments_target(config), error);
     }
     if (status != NMT_OK) {
         segmenters_free(both);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/cpu.h"
 #include "core/io.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -58,12 +59,8 @@ const char *trainer_find_not_finite(const trainer *run, const real *block)
 
 static nmt_status set_threads(const nmt_config *config, nmt_error *error)
 {
-    size_t threads = config->training.threads;
-    if (threads == 0) {
-        const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = processors > 0 ? (size_t)processors : 1;
-    }
-    return parallel_set_threads(threads, error);
+    const size_t threads = config->training.threads;
+    return parallel_set_threads(threads > 0 ? threads : cpu_count(), error);
 }
 
 static optimizer_options optimizer_options_of(const nmt_config *config)
