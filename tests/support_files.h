@@ -3,10 +3,13 @@
 #define SUPPORT_FILES_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "core/io.h"
 
 static char support_directory[256];
 
@@ -75,6 +78,27 @@ static inline const char *support_write_bytes(const char *name, const char *byte
 static inline const char *support_write(const char *name, const char *text)
 {
     return support_write_bytes(name, text, strlen(text));
+}
+
+typedef struct file_bytes {
+    char *bytes; /* NULL: the file could not be read */
+    size_t length;
+} file_bytes;
+
+/* The caller's: free(bytes). */
+static inline file_bytes read_bytes(const char *path)
+{
+    file_bytes read = {NULL, 0};
+    nmt_error error;
+    if (io_read_file(&read.bytes, &read.length, path, (size_t)1 << 24, &error) != NMT_OK) {
+        read.bytes = NULL;
+    }
+    return read;
+}
+
+static inline bool same_bytes(file_bytes a, file_bytes b)
+{
+    return a.bytes != NULL && b.bytes != NULL && a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
 }
 
 #endif

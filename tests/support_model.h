@@ -22,7 +22,7 @@ static inline void support_ok(nmt_status status, const nmt_error *error)
 /* `<unk> <s> </s> w3 w4 ...`, `size` in all. */
 static inline vocabulary *support_vocabulary(size_t size)
 {
-    char(*text)[16] = calloc(size, sizeof *text);
+    char(*text)[24] = calloc(size, sizeof *text);
     const char **list = calloc(size, sizeof *list);
     vocabulary *words;
     nmt_error error;
@@ -36,22 +36,34 @@ static inline vocabulary *support_vocabulary(size_t size)
     return words;
 }
 
-/* A model with parameters from N(0, scale^2); the caller's: nmt_model_free. */
-static inline nmt_model *support_model(const char *config_text, size_t source_size, size_t target_size, double scale)
+/* A model with parameters from N(0, scale^2); the caller's: nmt_model_free. Takes ownership of the configuration. */
+static inline nmt_model *support_model_of(nmt_config *config, size_t source_size, size_t target_size, double scale)
 {
-    json *object;
-    nmt_config *config;
     nmt_model *model;
     nmt_error error;
-    support_ok(json_parse(&object, config_text, strlen(config_text), "the test", &error), &error);
-    support_ok(config_from_json(&config, object, "the test", &error), &error);
-    json_free(object);
     support_ok(model_create(&model, config, support_vocabulary(source_size), support_vocabulary(target_size), &error),
                &error);
     real *values = normal_reals(model->parameters.size, scale, 1);
     memcpy(model->block, values, model->parameters.size * sizeof *values);
     free(values);
     return model;
+}
+
+/* The caller's: nmt_config_free. */
+static inline nmt_config *support_config(const char *text)
+{
+    json *object;
+    nmt_config *config;
+    nmt_error error;
+    support_ok(json_parse(&object, text, strlen(text), "the test", &error), &error);
+    support_ok(config_from_json(&config, object, "the test", &error), &error);
+    json_free(object);
+    return config;
+}
+
+static inline nmt_model *support_model(const char *config_text, size_t source_size, size_t target_size, double scale)
+{
+    return support_model_of(support_config(config_text), source_size, target_size, scale);
 }
 
 /* The numbers of a text up to `end` or its end; returns how many, and at `*text` where it stopped. */

@@ -18,27 +18,6 @@ enum { TRAIN_PAIRS = 10, TRAIN_SETTINGS = 16, TRAIN_UPDATES = 256 };
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
-typedef struct file_bytes {
-    char *bytes; /* NULL: the file could not be read */
-    size_t length;
-} file_bytes;
-
-/* The caller's: free(bytes). */
-static inline file_bytes read_bytes(const char *path)
-{
-    file_bytes read = {NULL, 0};
-    nmt_error error;
-    if (io_read_file(&read.bytes, &read.length, path, (size_t)1 << 24, &error) != NMT_OK) {
-        read.bytes = NULL;
-    }
-    return read;
-}
-
-static inline bool same_bytes(file_bytes a, file_bytes b)
-{
-    return a.bytes != NULL && b.bytes != NULL && a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
-}
-
 /* What a run leaves behind. */
 static inline const char *run_path(const char *name)
 {

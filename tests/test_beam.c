@@ -21,6 +21,7 @@
 #include "decode/greedy.h"
 #include "decode/search.h"
 #include "support_reals.h"
+#include "support_search.h"
 
 enum { V = 5, SENTENCES = 4, LONGEST = 4, MOST_TOKENS = 32, WIDTH = 512, LIST = 4096 };
 
@@ -170,16 +171,6 @@ typedef struct translation {
     double log_probability, score;
     bool ended;
 } translation;
-
-static double expected_score(const search_options *options, double log_probability, size_t length)
-{
-    const double T = (double)length;
-    const double divisor = options->penalty == NMT_LENGTH_AVERAGE ? T
-                           : options->penalty == NMT_LENGTH_WU
-                               ? pow(5 + T, options->penalty_alpha) / pow(6, options->penalty_alpha)
-                               : 1;
-    return log_probability / divisor + options->bonus * T;
-}
 
 static bool has_ngram_twice(const beginning *tokens, size_t n)
 {
@@ -349,13 +340,6 @@ static void search_well(search_function search, listed_model *of, size_t first, 
     }
 }
 
-static void free_hypotheses(hypothesis *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        hypothesis_free(&list[i]);
-    }
-}
-
 /* The attention and the probability of each token are those of the beginning before it. */
 static void check_tokens(const listed_model *model, const hypothesis *found, size_t sentence)
 {
@@ -399,18 +383,9 @@ typedef void (*options_check)(const search_options *options, uint64_t number);
 
 static void for_all_scores(search_options base, options_check check)
 {
-    static const struct {
-        nmt_length_penalty penalty;
-        double alpha;
-    } penalties[] = {{NMT_LENGTH_NONE, 0}, {NMT_LENGTH_AVERAGE, 0}, {NMT_LENGTH_WU, 0.6}, {NMT_LENGTH_WU, 3}};
-    static const double bonuses[] = {0, 0.7, -0.7};
-    for (size_t i = 0; i < 4; i++) {
-        for (size_t j = 0; j < 3; j++) {
-            base.penalty = penalties[i].penalty;
-            base.penalty_alpha = penalties[i].alpha;
-            base.bonus = bonuses[j];
-            check(&base, 3 * i + j + 1);
-        }
+    for (size_t i = 0; i < SEARCH_SCORES; i++) {
+        set_score(&base, i);
+        check(&base, i + 1);
     }
 }
 
@@ -529,14 +504,7 @@ static void compare_with_greedy(const search_options *options, uint64_t number)
         search_well(beam_search, &model, 0, SENTENCES, options, found);
         search_well(greedy_search, &model, 0, SENTENCES, options, expected);
         for (size_t i = 0; i < SENTENCES; i++) {
-            assert_int_equal(found[i].length, expected[i].length);
-            assert_memory_equal(found[i].ids, expected[i].ids, found[i].length * sizeof *found[i].ids);
-            assert_memory_equal(found[i].log_probabilities, expected[i].log_probabilities,
-                                found[i].length * sizeof *found[i].log_probabilities);
-            assert_memory_equal(found[i].alpha, expected[i].alpha,
-                                found[i].length * source_length[i] * sizeof *found[i].alpha);
-            assert_true(found[i].log_probability == expected[i].log_probability);
-            assert_true(found[i].score == expected[i].score);
+            assert_same_hypothesis(&found[i], &expected[i]);
         }
         free_hypotheses(found, SENTENCES);
         free_hypotheses(expected, SENTENCES);
@@ -562,13 +530,7 @@ static void compare_with_alone(const search_options *options, uint64_t number)
     for (size_t i = 0; i < SENTENCES; i++) {
         search_well(beam_search, &model, i, 1, options, alone);
         for (size_t k = 0; k < nbest; k++) {
-            const hypothesis *found = &together[i * nbest + k];
-            assert_int_equal(found->length, alone[k].length);
-            assert_true(found->score == alone[k].score);
-            for (size_t t = 0; t < found->length; t++) {
-                assert_int_equal(found->ids[t], alone[k].ids[t]);
-                assert_true(found->log_probabilities[t] == alone[k].log_probabilities[t]);
-            }
+            assert_same_hypothesis(&together[i * nbest + k], &alone[k]);
         }
         free_hypotheses(alone, nbest);
     }

@@ -11,7 +11,7 @@
 
 #include "gradcheck.h"
 #include "model/seq2seq.h"
-#include "support_model.h"
+#include "support_loss.h"
 
 enum { SOURCE_WORDS = 9, TARGET_WORDS = 11, SENTENCES = 5, NUMBERS_MAX = 1024 };
 
@@ -37,55 +37,19 @@ static nmt_model *new_plain_model(void)
     return new_model("}");
 }
 
-typedef struct whole {
-    nmt_model *model;
-    batch pairs;
-    real *scratch; /* a gradient to throw away; NULL where training's loss is the plain one */
-} whole;
-
-static batch_loss loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale)
-{
-    batch_loss loss;
-    nmt_error error;
-    support_ok(model_loss_and_gradient(model, pairs, gradient, scale, 1, &loss, &error), &error);
-    return loss;
-}
-
-/* Training's loss, with label smoothing and dropout. */
-static double objective(void *context)
-{
-    whole *w = context;
-    return loss_and_gradient(w->model, &w->pairs, w->scratch, 0).objective;
-}
-
-static real *new_gradient(const nmt_model *model)
-{
-    return normal_reals(model->parameters.size, 0, 1);
-}
-
-static double all_dropout(const nmt_config *config)
-{
-    return config->dropout.embedding + config->dropout.annotation + config->dropout.readout +
-           config->dropout.attention_input + config->dropout.decoder_input + config->dropout.recurrent +
-           config->dropout.source_word + config->dropout.target_word;
-}
-
 static void check_gradient(nmt_model *model, const char *const *sentences, size_t count)
 {
-    const nmt_config *config = model->config;
-    const bool plain = config->training.label_smoothing + config->training.coverage + all_dropout(config) == 0 &&
-                       config->training.teacher_forcing == 1;
-    whole w = {.model = model, .scratch = plain ? NULL : new_gradient(model)};
+    batch pairs = {0};
+    support_batch(&pairs, sentences, count);
+    training_loss trained = training_loss_of(model, pairs, 1, 1);
     real *gradient = new_gradient(model);
-    support_batch(&w.pairs, sentences, count);
     gradcheck_prefill(gradient, model->parameters.size);
-    const batch_loss loss = loss_and_gradient(model, &w.pairs, gradient, 1);
-    assert_int_equal(loss.tokens, w.pairs.input.tokens);
-    assert_true(loss.objective == objective(&w));
-    gradcheck_parameters(&model->parameters, model->block, gradient, objective, &w);
+    const batch_loss loss = loss_and_gradient(model, &trained.pairs, gradient, 1);
+    assert_int_equal(loss.tokens, trained.pairs.input.tokens);
+    assert_true(loss.objective == objective(&trained));
+    gradcheck_parameters(&model->parameters, model->block, gradient, objective, &trained);
     free(gradient);
-    free(w.scratch);
-    batch_free(&w.pairs);
+    training_loss_free(&trained);
     nmt_model_free(model);
 }
 
@@ -258,9 +222,9 @@ static void test_dropout_follows_seed_and_update(void **state)
     static const char *const kinds[] = {"embedding",     "annotation", "readout",     "attention_input",
                                         "decoder_input", "recurrent",  "source_word", "target_word"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        char choice[64];
-        snprintf(choice, sizeof choice, "}, \"dropout\": {\"%s\": 0.4}", kinds[i]);
-        check_dropout(new_model(choice));
+        char text[64];
+        snprintf(text, sizeof text, "}, \"dropout\": {\"%s\": 0.4}", kinds[i]);
+        check_dropout(new_model(text));
     }
 }
 
@@ -270,9 +234,9 @@ static void test_dropout_of_the_second_cell(void **state)
     (void)state;
     static const char *const kinds[][2] = {{"decoder_input", "weight_ih"}, {"recurrent", "weight_hh"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        char choice[96];
-        snprintf(choice, sizeof choice, ", \"order\": \"conditional\"}, \"dropout\": {\"%s\": 0.4}", kinds[i][0]);
-        nmt_model *model = new_model(choice);
+        char text[96];
+        snprintf(text, sizeof text, ", \"order\": \"conditional\"}, \"dropout\": {\"%s\": 0.4}", kinds[i][0]);
+        nmt_model *model = new_model(text);
         for (size_t k = 0; k < model->parameters.count; k++) {
             const tensor *entry = &model->parameters.tensors[k];
             if (strstr(entry->name, kinds[i][1]) != NULL && strstr(entry->name, "decoder.gru2") == NULL) {
@@ -428,13 +392,9 @@ static void test_tied_sides_have_one_vocabulary(void **state)
     static const char text[] =
         "{\"model\": {\"readout\": \"tanh\", \"readout_size\": 256, \"tied_embeddings\": \"all\"}, "
         "\"vocabulary\": {\"shared\": true}}";
-    json *object;
-    nmt_config *config;
+    nmt_config *config = support_config(text);
     nmt_model *model = NULL;
     nmt_error error;
-    support_ok(json_parse(&object, text, strlen(text), "the test", &error), &error);
-    support_ok(config_from_json(&config, object, "the test", &error), &error);
-    json_free(object);
     assert_int_equal(
         model_create(&model, config, support_vocabulary(SOURCE_WORDS), support_vocabulary(TARGET_WORDS), &error),
         NMT_INVALID);
