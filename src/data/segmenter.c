@@ -341,8 +341,9 @@ nmt_status segmenter_train(char **model, size_t *size, const segmenter_training 
     const bool trained = library->train(&settings, next_line, take_model, &work, &why);
     text_buffer_free(&work.words);
     if (work.status == NMT_OK && !trained) {
-        /* It begins with the place in its own source, "file.cc(1) [condition] ". */
-        const char *sense = strstr(why.text, "] ") != NULL ? strstr(why.text, "] ") + 2 : why.text;
+        /* It begins with the place in its own source, "file.cc(1) [condition] ", behind which nothing may follow. */
+        const char *place = strstr(why.text, "] ");
+        const char *sense = place != NULL && place[2] != '\0' ? place + 2 : why.text;
         work.status = error_set(error, NMT_INVALID, "segmentation.size: no model of %zu pieces can be learned: %s",
                                 how->size, quote(&(quotation){{0}}, sense, strlen(sense)));
     }
