@@ -8,8 +8,8 @@ precision: the summed loss, all its gradients, the attention, the greedy outputs
 Needs PyTorch 1.13 or later (Debian: python3-torch).
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import torch
@@ -237,7 +237,9 @@ def to_json(value, indent=0):
 
 def main():
     root = Path(__file__).resolve().parents[2]
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else root / "tests" / "golden"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", nargs="?", type=Path, default=root / "tests" / "golden")
+    directory = parser.parse_args().directory
     directory.mkdir(parents=True, exist_ok=True)
     for seed, (name, (choices, training)) in enumerate(CASES.items(), start=1):
         golden = make_golden(seed, choices, training)
