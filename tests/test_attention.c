@@ -179,24 +179,25 @@ static void backward_steps(attention_case *c)
     attention_backward_begin(&c->layer, &c->work);
     for (size_t t = c->target.steps; t-- > 0;) {
         const size_t first = c->target.offset[t], rows = c->target.active[t];
-        attention_backward_read(&c->layer, c->theta, &c->work, c->w + first * c->context_stride, c->context_stride,
-                                first, rows);
-        attention_backward_ask(&c->layer, c->theta, &c->work, c->ds + first * c->state_stride, c->state_stride, first,
-                               rows);
+        attention_backward_read(&c->layer, &(weights_view){.block = c->theta}, &c->work,
+                                c->w + first * c->context_stride, c->context_stride, first, rows);
+        attention_backward_ask(&c->layer, &(weights_view){.block = c->theta}, &c->work, c->ds + first * c->state_stride,
+                               c->state_stride, first, rows);
     }
 }
 
 static void backward_values(attention_case *c)
 {
     c->work.annotations = c->summed;
-    attention_backward_values(&c->layer, c->theta, c->dtheta, c->dsummed, &c->work, c->w, c->context_stride,
-                              &c->target);
+    attention_backward_values(&c->layer, &(weights_view){.block = c->theta}, c->dtheta, c->dsummed, &c->work, c->w,
+                              c->context_stride, &c->target);
 }
 
 static void backward_scores(attention_case *c, real *dannotations)
 {
     c->work.annotations = c->compared;
-    attention_backward_scores(&c->layer, c->theta, c->dtheta, dannotations, &c->work, c->s, c->state_stride);
+    attention_backward_scores(&c->layer, &(weights_view){.block = c->theta}, c->dtheta, dannotations, &c->work, c->s,
+                              c->state_stride);
 }
 
 /* ---- forward ---------------------------------------------------------------------------------------------------- */

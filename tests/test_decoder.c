@@ -127,7 +127,8 @@ static real *backward(decoder_case *c, attention_paths paths)
     gradcheck_prefill(dannotations, TOKENS * C);
     gradcheck_prefill(c->dtheta, c->table.size);
     memcpy(c->work.dfeatures, c->w, ROWS * c->layer.readout.features * sizeof(real));
-    decoder_backward(&c->layer, c->theta, c->dtheta, dannotations, &c->work, &c->pairs, paths);
+    decoder_backward(&c->layer, &(weights_view){.block = c->theta}, c->dtheta, dannotations, &c->work, &c->pairs,
+                     paths);
     return dannotations;
 }
 

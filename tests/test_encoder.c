@@ -75,7 +75,7 @@ static void check_gradient(gru_reset reset, size_t layers)
     gradcheck_prefill(c.dtheta, c.table.size);
     loss(&c);
     memcpy(c.work.dannotations, c.w, c.source.tokens * 2 * H * sizeof *c.w);
-    encoder_backward(&c.layer, c.theta, c.dtheta, &c.work, &c.source);
+    encoder_backward(&c.layer, &(weights_view){.block = c.theta}, c.dtheta, &c.work, &c.source);
     gradcheck_parameters(&c.table, c.theta, c.dtheta, loss, &c);
     teardown(&c);
 }
@@ -153,7 +153,7 @@ static void check_alone(gru_reset reset)
     memset(all.dtheta, 0, all.table.size * sizeof(real));
     loss(&all);
     memcpy(all.work.dannotations, all.w, all.source.tokens * 2 * H * sizeof(real));
-    encoder_backward(&all.layer, all.theta, all.dtheta, &all.work, &all.source);
+    encoder_backward(&all.layer, &(weights_view){.block = all.theta}, all.dtheta, &all.work, &all.source);
     real *sum = normal_reals(all.table.size, 0, 3);
     for (size_t s = 0; s < SENTENCES; s++) {
         setup(&one, reset, 1, s, 1);
@@ -161,7 +161,7 @@ static void check_alone(gru_reset reset)
         loss(&one);
         assert_all_near(one.work.annotations, all.work.annotations + start, count, 1e-14);
         memcpy(one.work.dannotations, all.w + start, count * sizeof(real));
-        encoder_backward(&one.layer, one.theta, sum, &one.work, &one.source);
+        encoder_backward(&one.layer, &(weights_view){.block = one.theta}, sum, &one.work, &one.source);
         teardown(&one);
     }
     assert_all_near(sum, all.dtheta, all.table.size, 1e-13);

@@ -97,7 +97,8 @@ static void backward(gru_case *c)
                 c->carry[row * H + i] += c->w[(offset[t] + row) * STATE_STRIDE + i];
             }
         }
-        gru_step_backward(&c->cell, c->theta, c->carry, &c->trace, &c->gradient, offset[t], active[t], c->scratch);
+        gru_step_backward(&c->cell, &(weights_view){.block = c->theta}, c->carry, &c->trace, &c->gradient, offset[t],
+                          active[t], c->scratch);
     }
     gru_backward_weights(&c->cell, c->dtheta, &c->trace, &c->gradient, N);
     linear_backward_weight(c->dtheta + c->cell.weight_ih, I, c->gradient.input, 3 * H, c->x, I, N, 3 * H, I);

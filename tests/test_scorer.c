@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/packed.h"
 #include "support_model.h"
 
 enum { PAIRS = 8, SOURCE_WORDS = 11, TARGET_WORDS = 9 };
@@ -117,6 +118,28 @@ static void the_batch_changes_nothing(void **state)
     nmt_model_free(model);
 }
 
+/* Not a bit of it, where the matrices are packed: for more than one pair at a time. */
+static void the_batch_changes_no_bit(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_pair_score two[PAIRS], together[PAIRS];
+    if (!packed_pays()) {
+        skip();
+    }
+    score(model, 2, two);
+    for (size_t size = 3; size <= PAIRS + 1; size++) {
+        score(model, size, together);
+        for (size_t i = 0; i < PAIRS; i++) {
+            assert_memory_equal(together[i].token_log_probabilities, two[i].token_log_probabilities,
+                                two[i].token_count * sizeof(double));
+        }
+        clear(together, PAIRS);
+    }
+    clear(two, PAIRS);
+    nmt_model_free(model);
+}
+
 /* Token by token, what a search found has the probability that it reported. */
 static void a_translation_scores_what_its_search_said(void **state)
 {
@@ -184,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_score_is_the_negative_loss_of_the_pair),
         cmocka_unit_test(the_batch_changes_nothing),
+        cmocka_unit_test(the_batch_changes_no_bit),
         cmocka_unit_test(a_translation_scores_what_its_search_said),
         cmocka_unit_test(no_pairs_have_no_scores),
         cmocka_unit_test(faults_name_the_line),

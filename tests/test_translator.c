@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/packed.h"
 #include "support_files.h"
 #include "support_model.h"
 
@@ -350,6 +351,62 @@ static void a_line_is_normalised_but_shown_as_it_stood(void **state)
 
 /* ---- beams and lists of translations
  * --------------------------------------------------------------------------------- */
+
+/* Where the matrices are packed: for more than one hypothesis at a time. */
+static void batches_of_several_lines_give_the_same_bits(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    nmt_translation two[LINES], more[LINES];
+    if (!packed_pays()) {
+        skip();
+    }
+    for (size_t beam = 1; beam <= 3; beam += 2) {
+        translate(model, lines, LINES, &(nmt_translate_options){.batch_size = 2, .beam = beam, .alignment = true}, two);
+        for (size_t size = 3; size <= LINES; size++) {
+            const nmt_translate_options options = {.batch_size = size, .beam = beam, .alignment = true};
+            translate(model, lines, LINES, &options, more);
+            for (size_t i = 0; i < LINES; i++) {
+                const nmt_alignment *seen = &more[i].alignment, *expected = &two[i].alignment;
+                assert_string_equal(more[i].text, two[i].text);
+                assert_memory_equal(&more[i].score, &two[i].score, sizeof two[i].score);
+                assert_memory_equal(more[i].token_log_probabilities, two[i].token_log_probabilities,
+                                    two[i].token_count * sizeof(double));
+                assert_memory_equal(seen->weights, expected->weights,
+                                    expected->source_count * expected->target_count * sizeof *seen->weights);
+            }
+            clear_translations(more, LINES);
+        }
+        clear_translations(two, LINES);
+    }
+    nmt_model_free(model);
+}
+
+/* What was packed of the old numbers is not read for the new ones. */
+static void a_model_that_changed_translates_anew(void **state)
+{
+    (void)state;
+    nmt_model *changed = make_model(), *fresh = make_model();
+    nmt_translation before[LINES], after[LINES], expected[LINES];
+    real *values = normal_reals(changed->parameters.size, 0.9, 40);
+    translate(changed, lines, LINES, NULL, before);
+    memcpy(changed->block, values, changed->parameters.size * sizeof *values);
+    memcpy(fresh->block, values, fresh->parameters.size * sizeof *values);
+    model_changed(changed);
+    translate(changed, lines, LINES, NULL, after);
+    translate(fresh, lines, LINES, NULL, expected);
+    assert_string_not_equal(after[0].text, before[0].text);
+    for (size_t i = 0; i < LINES; i++) {
+        assert_string_equal(after[i].text, expected[i].text);
+        assert_memory_equal(&after[i].score, &expected[i].score, sizeof after[i].score);
+    }
+    clear_translations(before, LINES);
+    clear_translations(after, LINES);
+    clear_translations(expected, LINES);
+    free(values);
+    nmt_model_free(changed);
+    nmt_model_free(fresh);
+}
 
 static void a_list_is_the_same_in_batches_of_any_size(void **state)
 {
@@ -857,6 +914,8 @@ int main(void)
         cmocka_unit_test(translations_without_end_stop_at_their_limit),
         cmocka_unit_test(words_outside_the_vocabulary_are_all_the_same),
         cmocka_unit_test(a_line_is_normalised_but_shown_as_it_stood),
+        cmocka_unit_test(batches_of_several_lines_give_the_same_bits),
+        cmocka_unit_test(a_model_that_changed_translates_anew),
         cmocka_unit_test(a_list_is_the_same_in_batches_of_any_size),
         cmocka_unit_test(a_list_has_the_best_first_and_nothing_twice),
         cmocka_unit_test(a_beam_finds_what_greedy_search_misses),

@@ -93,7 +93,8 @@ enum { NMT_SENTENCE_LIMIT = 10000 };
  * Translates `count` lines. `translations` is an array of `count` times `nbest`, overwritten: line i has
  * translations[i * nbest] and on, the best first; where there are fewer (an empty line has one), `text` is NULL. On
  * success the caller owns what it holds: nmt_translation_clear for each. On failure nothing is owned. `options` NULL
- * means all defaults.
+ * means all defaults. With more than one line or hypothesis the model packs its matrices, the first time, and keeps
+ * them so: they take their memory once more.
  * Errors: NMT_INVALID for a line that is not UTF-8 or over NMT_SENTENCE_LIMIT, NMT_NOT_FINITE where the model gives
  * NaN or infinity (the message names the line by its 1-based number in this call); NMT_INVALID for an option out of its
  * range.

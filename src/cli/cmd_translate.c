@@ -219,7 +219,8 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .value = &chosen->weights,
          .argument = "FORMAT",
          .choices = weights_names,
-         .help = "float32, or int8: matrices are read in 8 bits with a scale a row, which is\n"
+         .help = "float32, for several sentences or hypotheses at a time with the matrices twice in\n"
+                 "memory; or int8: they are read in 8 bits with a scale a row, which is\n"
                  "faster for few sentences at a time and differs slightly; default: float32"},
         BATCH_SIZE_OPTION(&chosen->batch_size, "sentences decoded together"),
         THREADS_OPTION(&chosen->threads),

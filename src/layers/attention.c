@@ -17,6 +17,8 @@ static void declare_projections(attention *layer, parameter_table *table, size_t
     layer->key = projection_declare(table, "attention.heads.key.weight", layer->annotation, A);
     layer->value = projection_declare(table, "attention.heads.value.weight", layer->annotation, A);
     layer->output = projection_declare(table, "attention.heads.output.weight", A, layer->annotation);
+    projection_use_steps(&layer->query, table);
+    projection_use_steps(&layer->output, table);
 }
 
 static void declare_heads(attention *layer, parameter_table *table, const attention_options *o)
@@ -34,6 +36,7 @@ static void declare_heads(attention *layer, parameter_table *table, const attent
                                  .annotation = layer->projected ? size : o->annotation,
                                  .size = size};
         o->score->declare(head, table, prefix);
+        projection_use_steps(&head->query, table);
     }
     layer->query_size = layer->head->query.out;
     layer->own_size = layer->head->own_size;
@@ -314,11 +317,11 @@ static void read_rows_backward(void *context, size_t begin, size_t end)
     }
 }
 
-void attention_backward_read(const attention *layer, const real *theta, attention_workspace *work, const real *dcontext,
-                             size_t stride, size_t first, size_t rows)
+void attention_backward_read(const attention *layer, const weights_view *theta, attention_workspace *work,
+                             const real *dcontext, size_t stride, size_t first, size_t rows)
 {
     const size_t A = value_columns(layer);
-    reading step = {layer, theta, work, 0, first, (real *)dcontext, stride};
+    reading step = {layer, theta->block, work, 0, first, (real *)dcontext, stride};
     if (layer->projected) {
         step.context = work->djoined + first * A;
         step.context_stride = A;
@@ -328,7 +331,7 @@ void attention_backward_read(const attention *layer, const real *theta, attentio
     parallel_for(rows, 1, read_rows_backward, &step);
 }
 
-void attention_backward_ask(const attention *layer, const real *theta, attention_workspace *work, real *ds,
+void attention_backward_ask(const attention *layer, const weights_view *theta, attention_workspace *work, real *ds,
                             size_t stride, size_t first, size_t rows)
 {
     const size_t K = layer->query_size, A = value_columns(layer);
@@ -396,7 +399,7 @@ static void value_sentences(void *context, size_t begin, size_t end)
     }
 }
 
-void attention_backward_values(const attention *layer, const real *theta, real *dtheta, real *dannotations,
+void attention_backward_values(const attention *layer, const weights_view *theta, real *dtheta, real *dannotations,
                                attention_workspace *work, const real *dcontext, size_t stride, const sequences *target)
 {
     const size_t M = work->tokens, C = layer->annotation, A = value_columns(layer);
@@ -414,7 +417,7 @@ void attention_backward_values(const attention *layer, const real *theta, real *
 }
 
 /* One head's score: its parameters, and the gradient at what it compared, dcompared[M, stride]. */
-static void head_backward(const attention_head *head, const real *theta, real *dtheta, real *dcompared,
+static void head_backward(const attention_head *head, const weights_view *theta, real *dtheta, real *dcompared,
                           const real *compared, size_t compared_stride, const attention_workspace *work, const real *s,
                           size_t stride)
 {
@@ -428,7 +431,7 @@ static void head_backward(const attention_head *head, const real *theta, real *d
     }
 }
 
-void attention_backward_scores(const attention *layer, const real *theta, real *dtheta, real *dannotations,
+void attention_backward_scores(const attention *layer, const weights_view *theta, real *dtheta, real *dannotations,
                                attention_workspace *work, const real *s, size_t stride)
 {
     const size_t M = work->tokens, C = layer->annotation, A = value_columns(layer);

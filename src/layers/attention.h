@@ -105,19 +105,19 @@ bool attention_energies(const attention *layer, const real *theta, const attenti
 void attention_backward_begin(const attention *layer, attention_workspace *work);
 
 /* Score path of one step, from dcontext[rows, stride] down to queries and keys. */
-void attention_backward_read(const attention *layer, const real *theta, attention_workspace *work, const real *dcontext,
-                             size_t stride, size_t first, size_t rows);
+void attention_backward_read(const attention *layer, const weights_view *theta, attention_workspace *work,
+                             const real *dcontext, size_t stride, size_t first, size_t rows);
 
 /* Score path from queries to the states that asked: ds[rows, stride], adding. */
-void attention_backward_ask(const attention *layer, const real *theta, attention_workspace *work, real *ds,
+void attention_backward_ask(const attention *layer, const weights_view *theta, attention_workspace *work, real *ds,
                             size_t stride, size_t first, size_t rows);
 
 /* Value path of all steps: adds to dtheta and to dannotations[M,C] from dcontext[N, stride]. */
-void attention_backward_values(const attention *layer, const real *theta, real *dtheta, real *dannotations,
+void attention_backward_values(const attention *layer, const weights_view *theta, real *dtheta, real *dannotations,
                                attention_workspace *work, const real *dcontext, size_t stride, const sequences *target);
 
 /* Score path from keys to annotations, and its parameters, over all rows, whose states are s[N, stride]. */
-void attention_backward_scores(const attention *layer, const real *theta, real *dtheta, real *dannotations,
+void attention_backward_scores(const attention *layer, const weights_view *theta, real *dtheta, real *dannotations,
                                attention_workspace *work, const real *s, size_t stride);
 
 #endif

@@ -11,6 +11,7 @@ void extent_declare(extent *layer, parameter_table *table, extent_kind kind, siz
     *layer = (extent){.kind = kind, .window = window};
     if (kind == EXTENT_LOCAL_P) {
         layer->hidden = projection_declare(table, "attention.centre.hidden.weight", state, units);
+        projection_use_steps(&layer->hidden, table);
         layer->vector = parameters_add(table, "attention.centre.output.weight", units, 0, INIT_ATTENTION);
     }
 }
@@ -117,7 +118,7 @@ void extent_favour_backward(const extent *layer, extent_workspace *work, real *d
     work->dlogit[row] += dp * p * (1 - p / (real)S);
 }
 
-void extent_backward(const extent *layer, const real *theta, extent_workspace *work, real *ds, size_t stride,
+void extent_backward(const extent *layer, const weights_view *theta, extent_workspace *work, real *ds, size_t stride,
                      size_t first, size_t rows)
 {
     const size_t P = layer->hidden.out;
@@ -127,7 +128,7 @@ void extent_backward(const extent *layer, const real *theta, extent_workspace *w
     for (size_t row = first; row < first + rows; row++) {
         for (size_t j = 0; j < P; j++) {
             const real t = work->hidden[row * P + j];
-            work->dhidden[row * P + j] = work->dlogit[row] * theta[layer->vector + j] * (1 - t * t);
+            work->dhidden[row * P + j] = work->dlogit[row] * theta->block[layer->vector + j] * (1 - t * t);
         }
     }
     projection_backward_input(&layer->hidden, theta, ds, stride, work->dhidden + first * P, P, rows);

@@ -64,7 +64,7 @@ void extent_favour_backward(const extent *layer, extent_workspace *work, real *d
                             span seen, size_t S);
 
 /* local-p: from dlogit of rows first .. to their states' gradient ds[rows, stride], adding. */
-void extent_backward(const extent *layer, const real *theta, extent_workspace *work, real *ds, size_t stride,
+void extent_backward(const extent *layer, const weights_view *theta, extent_workspace *work, real *ds, size_t stride,
                      size_t first, size_t rows);
 /* local-p: adds the gradients of W_p and v_p over rows 0 .. rows-1. */
 void extent_backward_weights(const extent *layer, real *dtheta, const extent_workspace *work, const real *s,

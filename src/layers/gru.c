@@ -23,6 +23,7 @@ void gru_declare(gru *layer, parameter_table *table, const char *prefix, size_t 
     *layer = (gru){.input = input, .hidden = hidden, .kind = *kind};
     layer->weight_ih = declare_one(table, prefix, "weight_ih", 3 * hidden, input, INIT_WEIGHT);
     layer->weight_hh = declare_one(table, prefix, "weight_hh", 3 * hidden, hidden, INIT_RECURRENT);
+    parameters_use(table, layer->weight_hh, USE_STEPS);
     layer->bias_ih = declare_one(table, prefix, "bias_ih", 3 * hidden, 0, INIT_ZERO);
     layer->bias_hh = declare_one(table, prefix, "bias_hh", 3 * hidden, 0, INIT_ZERO);
     if (kind->normalized) {
@@ -391,11 +392,11 @@ static void drop_previous_backward(const gru_trace *trace, gru_rows *step, size_
     }
 }
 
-void gru_step_backward(const gru *layer, const real *theta, real *dh, const gru_trace *trace,
+void gru_step_backward(const gru *layer, const weights_view *theta, real *dh, const gru_trace *trace,
                        const gru_gradient *gradient, size_t first, size_t rows, real *scratch)
 {
     const size_t H = layer->hidden, grain = rows_per_thread(H);
-    const real *W = theta + layer->weight_hh;
+    const size_t W = layer->weight_hh;
     gru_rows step = step_rows(layer, dh, H, trace, first, scratch);
     const real *d_product = gradient->recurrent + first * 3 * H;
     step.d_input = gradient->input_part + first * 3 * H;
@@ -407,19 +408,19 @@ void gru_step_backward(const gru *layer, const real *theta, real *dh, const gru_
     }
     if (layer->kind.reset == GRU_AFTER) {
         parallel_for(rows, grain, after_backward, &step);
-        normalize_recurrent_backward(layer, theta, trace, gradient, GROUP_RESET_UPDATE, first, rows);
-        normalize_recurrent_backward(layer, theta, trace, gradient, GROUP_CANDIDATE, first, rows);
-        linear_backward_input(step.d_read, H, d_product, 3 * H, W, H, rows, 3 * H, H);
+        normalize_recurrent_backward(layer, theta->block, trace, gradient, GROUP_RESET_UPDATE, first, rows);
+        normalize_recurrent_backward(layer, theta->block, trace, gradient, GROUP_CANDIDATE, first, rows);
+        weights_backward_input(theta, step.d_read, H, d_product, 3 * H, W, H, rows, 3 * H, H);
     } else {
         parallel_for(rows, grain, before_backward_candidate, &step);
-        normalize_recurrent_backward(layer, theta, trace, gradient, GROUP_CANDIDATE, first, rows);
+        normalize_recurrent_backward(layer, theta->block, trace, gradient, GROUP_CANDIDATE, first, rows);
         memset(scratch, 0, rows * H * sizeof *scratch);
-        linear_backward_input(scratch, H, d_product + 2 * H, 3 * H, W + 2 * H * H, H, rows, H, H);
+        weights_backward_input(theta, scratch, H, d_product + 2 * H, 3 * H, W + 2 * H * H, H, rows, H, H);
         parallel_for(rows, grain, before_backward_reset, &step);
-        normalize_recurrent_backward(layer, theta, trace, gradient, GROUP_RESET_UPDATE, first, rows);
-        linear_backward_input(step.d_read, H, d_product, 3 * H, W, H, rows, 2 * H, H);
+        normalize_recurrent_backward(layer, theta->block, trace, gradient, GROUP_RESET_UPDATE, first, rows);
+        weights_backward_input(theta, step.d_read, H, d_product, 3 * H, W, H, rows, 2 * H, H);
     }
-    normalize_input_backward(layer, theta, trace, gradient, first, rows);
+    normalize_input_backward(layer, theta->block, trace, gradient, first, rows);
     drop_previous_backward(trace, &step, rows);
 }
 

@@ -90,7 +90,7 @@ void gru_step_forward(const gru *layer, const weights_view *theta, real *h, size
 
 /* dh[rows,H] is the gradient at the new state and becomes the gradient at the state before. The gates' gradients are
  * overwritten from row `first` on; `scratch` holds [rows,2H]. */
-void gru_step_backward(const gru *layer, const real *theta, real *dh, const gru_trace *trace,
+void gru_step_backward(const gru *layer, const weights_view *theta, real *dh, const gru_trace *trace,
                        const gru_gradient *gradient, size_t first, size_t rows, real *scratch);
 
 /* Adds the gradients of weight_hh, both biases and both gains over all `rows` rows; weight_ih is the caller's, who has

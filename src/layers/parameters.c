@@ -17,7 +17,19 @@ size_t parameters_add(parameter_table *table, const char *name, size_t rows, siz
     entry->columns = columns;
     entry->offset = table->size;
     entry->init = init;
+    entry->use = columns > 0 && init != INIT_EMBEDDING ? USE_MATRIX : USE_ROWS;
     entry->frozen = false;
     table->size += tensor_size(entry);
     return entry->offset;
+}
+
+void parameters_use(parameter_table *table, size_t offset, tensor_use use)
+{
+    size_t i = table->count - 1;
+    while (table->tensors[i].offset > offset) {
+        i--;
+    }
+    if (use > table->tensors[i].use) {
+        table->tensors[i].use = use;
+    }
 }

@@ -22,11 +22,19 @@ typedef enum tensor_init {
     INIT_ATTENTION  /* N(0, scale^2) always */
 } tensor_init;
 
+/* The products that a tensor is a factor of: whether it pays to pack it (layers/weights.h). */
+typedef enum tensor_use {
+    USE_ROWS,   /* none: a vector, or rows that are looked up */
+    USE_MATRIX, /* with all rows of a batch at once */
+    USE_STEPS   /* with the rows of one time step after the other, in training as well */
+} tensor_use;
+
 typedef struct tensor {
     char name[64];        /* "decoder.gru.weight_ih" */
     size_t rows, columns; /* weights [out, in]; a vector has columns 0 */
     size_t offset;        /* of its first element, in elements of the block */
     tensor_init init;
+    tensor_use use;
     bool frozen; /* training leaves it as it is */
 } tensor;
 
@@ -40,6 +48,10 @@ typedef struct parameter_table {
 
 /* Adds a tensor and returns the offset of its first element. Offsets follow each other without gaps. */
 size_t parameters_add(parameter_table *table, const char *name, size_t rows, size_t columns, tensor_init init);
+
+/* The tensor that `offset` lies in is used in this way too. Matrices are USE_MATRIX to begin with, embeddings USE_ROWS.
+ */
+void parameters_use(parameter_table *table, size_t offset, tensor_use use);
 
 size_t tensor_size(const tensor *entry);
 

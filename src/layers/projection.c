@@ -18,6 +18,13 @@ projection projection_declare(parameter_table *table, const char *name, size_t i
                         .bias = PROJECTION_NONE};
 }
 
+void projection_use_steps(const projection *map, parameter_table *table)
+{
+    if (map->weight != PROJECTION_NONE) {
+        parameters_use(table, map->weight, USE_STEPS);
+    }
+}
+
 void projection_forward(const projection *map, const weights_view *theta, real *y, size_t ldy, const real *x,
                         size_t ldx, size_t rows)
 {
@@ -30,11 +37,11 @@ void projection_forward(const projection *map, const weights_view *theta, real *
     }
 }
 
-void projection_backward_input(const projection *map, const real *theta, real *dx, size_t lddx, const real *dy,
+void projection_backward_input(const projection *map, const weights_view *theta, real *dx, size_t lddx, const real *dy,
                                size_t lddy, size_t rows)
 {
     if (map->weight != PROJECTION_NONE) {
-        linear_backward_input(dx, lddx, dy, lddy, theta + map->weight, map->stride, rows, map->out, map->in);
+        weights_backward_input(theta, dx, lddx, dy, lddy, map->weight, map->stride, rows, map->out, map->in);
         return;
     }
     for (size_t row = 0; row < rows; row++) {

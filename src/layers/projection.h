@@ -27,11 +27,14 @@ projection projection_identity(size_t size);
 /* W of its own, started as attention parameters are; no b. */
 projection projection_declare(parameter_table *table, const char *name, size_t in, size_t out);
 
+/* Where there is a W, it is multiplied with the rows of one step after the other. */
+void projection_use_steps(const projection *map, parameter_table *table);
+
 void projection_forward(const projection *map, const weights_view *theta, real *y, size_t ldy, const real *x,
                         size_t ldx, size_t rows);
 
 /* dx += W^T dy */
-void projection_backward_input(const projection *map, const real *theta, real *dx, size_t lddx, const real *dy,
+void projection_backward_input(const projection *map, const weights_view *theta, real *dx, size_t lddx, const real *dy,
                                size_t lddy, size_t rows);
 
 /* dW += dy x^T, db += dy */

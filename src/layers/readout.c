@@ -42,6 +42,7 @@ void readout_declare(readout *layer, parameter_table *table, readout_kind kind, 
     layer->weight = tied != READOUT_UNTIED
                         ? tied
                         : parameters_add(table, "readout.output.weight", vocabulary, layer->units, INIT_WEIGHT);
+    parameters_use(table, layer->weight, USE_MATRIX);
     layer->bias = parameters_add(table, "readout.output.bias", vocabulary, 0, INIT_ZERO);
 }
 

@@ -63,6 +63,35 @@ void weights_quantized_free(weights_quantized *quantized)
     }
 }
 
+void weights_layout_packed(weights_packed *packed, arena *space, const parameter_table *table, tensor_use use,
+                           bool with_gradient)
+{
+    packed->count = 0;
+    for (size_t i = 0; i < table->count && packed_pays(); i++) {
+        const tensor *entry = &table->tensors[i];
+        const size_t rows = entry->rows, columns = entry->columns;
+        if (entry->use >= use) {
+            packed->tensors[packed->count++] = (struct packed_tensor){
+                .offset = entry->offset,
+                .rows = rows,
+                .columns = columns,
+                .panels = arena_reals(space, packed_size(rows, columns)),
+                .transposed = with_gradient ? arena_reals(space, packed_size(columns, rows)) : NULL};
+        }
+    }
+}
+
+void weights_pack(weights_packed *packed, const real *block)
+{
+    for (size_t i = 0; i < packed->count; i++) {
+        const struct packed_tensor *each = &packed->tensors[i];
+        packed_fill(each->panels, block + each->offset, each->rows, each->columns);
+        if (each->transposed != NULL) {
+            packed_fill_transposed(each->transposed, block + each->offset, each->rows, each->columns);
+        }
+    }
+}
+
 void weights_layout(weights_view *theta, arena *space, size_t rows)
 {
     if (theta->quantized != NULL) {
@@ -93,22 +122,41 @@ static quantized_matrix matrix_at(const weights_quantized *all, size_t offset, s
                               all->scales + found->scale + (offset - found->offset) / found->columns};
 }
 
+/* The packed tensor that `offset` lies in, or NULL. */
+static const struct packed_tensor *packed_at(const weights_view *theta, size_t offset)
+{
+    for (size_t i = 0; theta->packed != NULL && i < theta->packed->count; i++) {
+        const struct packed_tensor *each = &theta->packed->tensors[i];
+        if (each->offset <= offset && offset < each->offset + each->rows * each->columns) {
+            return each;
+        }
+    }
+    return NULL;
+}
+
 void weights_forward_add(const weights_view *theta, real *y, size_t ldy, const real *x, size_t ldx, size_t matrix,
                          size_t ldw, size_t rows, size_t out, size_t in)
 {
-    if (theta->quantized == NULL) {
+    if (theta->quantized != NULL) {
+        const quantized_matrix W = matrix_at(theta->quantized, matrix, ldw);
+        quantized_product(y, ldy, x, ldx, &W, rows, out, in, &theta->scratch);
+        return;
+    }
+    const struct packed_tensor *found = packed_at(theta, matrix);
+    if (found == NULL) {
         linear_forward_add(y, ldy, x, ldx, theta->block + matrix, ldw, rows, out, in);
         return;
     }
-    const quantized_matrix W = matrix_at(theta->quantized, matrix, ldw);
-    quantized_product(y, ldy, x, ldx, &W, rows, out, in, &theta->scratch);
+    const size_t place = matrix - found->offset, width = found->columns;
+    const packed_matrix W = {found->panels, width, .row = place / width, .column = place % width};
+    packed_product(y, ldy, x, ldx, &W, rows, out, in);
 }
 
 void weights_forward(const weights_view *theta, real *y, size_t ldy, const real *x, size_t ldx, size_t matrix,
                      size_t ldw, size_t bias, size_t rows, size_t out, size_t in)
 {
     const real *b = bias != WEIGHTS_NO_BIAS ? theta->block + bias : NULL;
-    if (theta->quantized == NULL) {
+    if (theta->quantized == NULL && packed_at(theta, matrix) == NULL) {
         linear_forward(y, ldy, x, ldx, theta->block + matrix, ldw, b, rows, out, in);
         return;
     }
@@ -120,4 +168,17 @@ void weights_forward(const weights_view *theta, real *y, size_t ldy, const real 
         }
     }
     weights_forward_add(theta, y, ldy, x, ldx, matrix, ldw, rows, out, in);
+}
+
+void weights_backward_input(const weights_view *theta, real *dx, size_t lddx, const real *dy, size_t lddy,
+                            size_t matrix, size_t ldw, size_t rows, size_t out, size_t in)
+{
+    const struct packed_tensor *found = packed_at(theta, matrix);
+    if (found == NULL || found->transposed == NULL) {
+        linear_backward_input(dx, lddx, dy, lddy, theta->block + matrix, ldw, rows, out, in);
+        return;
+    }
+    const size_t place = matrix - found->offset, width = found->columns;
+    const packed_matrix W = {found->transposed, found->rows, .row = place % width, .column = place / width};
+    packed_product(dx, lddx, dy, lddy, &W, rows, in, out);
 }

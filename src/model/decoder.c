@@ -32,6 +32,9 @@ void decoder_declare(decoder *layer, parameter_table *table, const decoder_optio
     layer->fed = o->order->fed(o);
     layer->second = (gru){0};
     gru_declare(&layer->cell, table, "decoder.gru", o->embedding_size + layer->fed, o->hidden, &o->cell);
+    if (layer->fed > 0) {
+        parameters_use(table, layer->cell.weight_ih, USE_STEPS);
+    }
     stack_declare(&layer->above, table, o->layers - 1, o->hidden, &o->cell, o->residual);
     o->order->declare(layer, table);
     readout_declare(&layer->readout, table, o->readout, o->order->features(o), o->readout_units, o->vocabulary,
@@ -307,8 +310,8 @@ void decoder_carry(const decoder *layer, decoder_workspace *work, const real *gr
     }
 }
 
-void decoder_output_backward(const decoder *layer, const real *theta, decoder_workspace *work, const real *doutput,
-                             size_t stride, size_t first, size_t rows)
+void decoder_output_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work,
+                             const real *doutput, size_t stride, size_t first, size_t rows)
 {
     if (layer->above.count == 0) {
         decoder_carry(layer, work, doutput, stride, rows);
@@ -318,7 +321,7 @@ void decoder_output_backward(const decoder *layer, const real *theta, decoder_wo
     decoder_carry(layer, work, dstate, layer->options.hidden, rows);
 }
 
-void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,
+void decoder_update_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, real *dfed,
                              size_t stride, size_t first, size_t rows)
 {
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
@@ -326,14 +329,14 @@ void decoder_update_backward(const decoder *layer, const real *theta, decoder_wo
     if (dfed != NULL) {
         const columns whole = columns_of(dfed, 0, stride);
         const columns seen = dropped_backward_begin(&work->cell_fed, &whole, first, rows);
-        linear_backward_input(seen.data, seen.stride, work->gradient.input + first * 3 * D, 3 * D,
-                              theta + layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
+        weights_backward_input(theta, seen.data, seen.stride, work->gradient.input + first * 3 * D, 3 * D,
+                               layer->cell.weight_ih + E, layer->cell.input, rows, 3 * D, layer->fed);
         dropped_backward_end(&work->cell_fed, &whole, first, rows);
     }
 }
 
-void decoder_ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *ds, size_t stride,
-                          size_t first, size_t rows)
+void decoder_ask_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, real *ds,
+                          size_t stride, size_t first, size_t rows)
 {
     const columns whole = columns_of(ds, 0, stride);
     const columns seen = dropped_backward_begin(&work->asked, &whole, first, rows);
@@ -342,7 +345,7 @@ void decoder_ask_backward(const decoder *layer, const real *theta, decoder_works
 }
 
 /* The cell's weights and the embedding, over all rows at once. */
-static void cell_weights(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+static void cell_weights(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
                          const sequences *target)
 {
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
@@ -356,7 +359,7 @@ static void cell_weights(const decoder *layer, const real *theta, real *dtheta, 
         linear_backward_weight(dW + E, I, dgates, 3 * D, fed->data, fed->stride, N, 3 * D, layer->fed);
     }
     const columns seen = dropped_backward_begin(&work->cell_embedded, dembedded, 0, N);
-    linear_backward_input(seen.data, seen.stride, dgates, 3 * D, theta + layer->cell.weight_ih, I, N, 3 * D, E);
+    weights_backward_input(theta, seen.data, seen.stride, dgates, 3 * D, layer->cell.weight_ih, I, N, 3 * D, E);
     dropped_backward_end(&work->cell_embedded, dembedded, 0, N);
     if (work->embedding_mask != NULL) {
         dropout_apply(dembedded->data, dembedded->stride, work->embedding_mask, N, E);
@@ -365,7 +368,7 @@ static void cell_weights(const decoder *layer, const real *theta, real *dtheta, 
 }
 
 /* From the gradient at s_0 of the target's rows to the annotations. */
-static void initial_backward(const decoder *layer, const real *theta, real *dtheta, real *dannotations,
+static void initial_backward(const decoder *layer, const weights_view *theta, real *dtheta, real *dannotations,
                              decoder_workspace *work, size_t B)
 {
     const size_t D = layer->options.hidden, X = summary_size(&layer->options);
@@ -385,11 +388,11 @@ static void initial_backward(const decoder *layer, const real *theta, real *dthe
     linear_backward_weight(dtheta + layer->initial_weight, X, work->dinitial, D, work->summary, X, B, D, X);
     linear_backward_bias(dtheta + layer->initial_bias, work->dinitial, D, B, D);
     memset(work->dsummary, 0, B * X * sizeof *work->dsummary);
-    linear_backward_input(work->dsummary, X, work->dinitial, D, theta + layer->initial_weight, X, B, D, X);
+    weights_backward_input(theta, work->dsummary, X, work->dinitial, D, layer->initial_weight, X, B, D, X);
     summarise_backward(layer, dannotations, work, B);
 }
 
-void decoder_backward(const decoder *layer, const real *theta, real *dtheta, real *dannotations,
+void decoder_backward(const decoder *layer, const weights_view *theta, real *dtheta, real *dannotations,
                       decoder_workspace *work, const batch *pairs, attention_paths paths)
 {
     const sequences *target = &pairs->input;

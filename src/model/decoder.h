@@ -143,7 +143,7 @@ void decoder_forward(const decoder *layer, const weights_view *theta, decoder_wo
  * attention's paths. The gradients at c_t and the states are whole, whatever it says but PATH_UNASKED: only so do the
  * shares add up over more than one step.
  */
-void decoder_backward(const decoder *layer, const real *theta, real *dtheta, real *dannotations,
+void decoder_backward(const decoder *layer, const weights_view *theta, real *dtheta, real *dannotations,
                       decoder_workspace *work, const batch *pairs, attention_paths paths);
 
 /* ---- decoding ------------------------------------------------------------------------------------------------------

@@ -50,7 +50,8 @@ static void forward(const decoder *layer, const weights_view *theta, decoder_wor
 }
 
 /* work->carry holds the gradient at s_t that came from later steps, and takes that at s_{t-1}. */
-static void step_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+static void step_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
+                          size_t rows)
 {
     const bool previous = layer->options.readout_previous_state;
     const size_t D = layer->options.hidden;
@@ -67,7 +68,7 @@ static void step_backward(const decoder *layer, const real *theta, decoder_works
     }
 }
 
-static void backward(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+static void backward(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
                      const sequences *target)
 {
     (void)dtheta;

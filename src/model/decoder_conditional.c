@@ -23,6 +23,7 @@ static void declare(decoder *layer, parameter_table *table)
 {
     const decoder_options *o = &layer->options;
     gru_declare(&layer->second, table, "decoder.gru2", o->annotation, o->hidden, &o->cell);
+    parameters_use(table, layer->second.weight_ih, USE_STEPS);
 }
 
 static void layout(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
@@ -72,7 +73,8 @@ static void forward(const decoder *layer, const weights_view *theta, decoder_wor
 }
 
 /* work->carry goes from s_t to s'_t, and the gradient at c_t is added to. */
-static void update_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+static void update_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
+                            size_t rows)
 {
     const size_t D = layer->options.hidden, C = layer->options.annotation;
     const gru *cell = &layer->second;
@@ -80,13 +82,14 @@ static void update_backward(const decoder *layer, const real *theta, decoder_wor
     gru_step_backward(cell, theta, work->carry, &work->second_trace, &work->second_gradient, first, rows,
                       work->scratch);
     const columns seen = dropped_backward_begin(&work->second_fed, &whole, first, rows);
-    linear_backward_input(seen.data, seen.stride, work->second_gradient.input + first * 3 * D, 3 * D,
-                          theta + cell->weight_ih, C, rows, 3 * D, C);
+    weights_backward_input(theta, seen.data, seen.stride, work->second_gradient.input + first * 3 * D, 3 * D,
+                           cell->weight_ih, C, rows, 3 * D, C);
     dropped_backward_end(&work->second_fed, &whole, first, rows);
 }
 
 /* work->carry holds the gradient at s_t that came from later steps, and takes that at s_{t-1}. */
-static void step_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+static void step_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
+                          size_t rows)
 {
     const columns *doutput = &work->doutput, *dcontext = &work->dcontext;
     decoder_output_backward(layer, theta, work, columns_row(doutput, first), doutput->stride, first, rows);
@@ -97,7 +100,7 @@ static void step_backward(const decoder *layer, const real *theta, decoder_works
     decoder_update_backward(layer, theta, work, NULL, 0, first, rows);
 }
 
-static void backward(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+static void backward(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
                      const sequences *target)
 {
     const size_t N = target->tokens, D = layer->options.hidden, C = layer->options.annotation;

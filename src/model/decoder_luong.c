@@ -28,6 +28,9 @@ static void declare(decoder *layer, parameter_table *table)
 {
     const size_t D = layer->options.hidden, C = layer->options.annotation;
     layer->combination = parameters_add(table, "decoder.combination.weight", D, C + D, INIT_WEIGHT);
+    if (layer->options.input_feeding) {
+        parameters_use(table, layer->combination, USE_STEPS);
+    }
 }
 
 static void layout(const decoder *layer, decoder_workspace *work, arena *space, size_t rows)
@@ -75,7 +78,7 @@ static void combine(const decoder *layer, const weights_view *theta, decoder_wor
 }
 
 /* From dfeatures to dcontext and doutput, which lie side by side. */
-static void combine_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first,
+static void combine_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
                              size_t rows)
 {
     const size_t D = layer->options.hidden, stride = work->dcontext.stride;
@@ -83,7 +86,7 @@ static void combine_backward(const decoder *layer, const real *theta, decoder_wo
     memset(dsum, 0, rows * D * sizeof *dsum);
     tanh_backward(dsum, work->dfeatures + first * D, work->features + first * D, rows * D);
     memset(dcombined, 0, rows * stride * sizeof *dcombined);
-    linear_backward_input(dcombined, stride, dsum, D, theta + layer->combination, stride, rows, D, stride);
+    weights_backward_input(theta, dcombined, stride, dsum, D, layer->combination, stride, rows, D, stride);
 }
 
 static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
@@ -115,20 +118,22 @@ static void forward(const decoder *layer, const weights_view *theta, decoder_wor
     }
 }
 
-static void read_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+static void read_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
+                          size_t rows)
 {
     attention_backward_read(&layer->attention, theta, &work->attention, columns_row(&work->dcontext, first),
                             work->dcontext.stride, first, rows);
 }
 
-static void ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, size_t first, size_t rows)
+static void ask_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
+                         size_t rows)
 {
     decoder_ask_backward(layer, theta, work, columns_row(&work->doutput, first), work->doutput.stride, first, rows);
 }
 
 /* Step t's part of the recurrence. What was fed to its rows are the first rows of the step before. */
-static void update_backward(const decoder *layer, const real *theta, decoder_workspace *work, const sequences *target,
-                            size_t t)
+static void update_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work,
+                            const sequences *target, size_t t)
 {
     const size_t D = layer->options.hidden, first = target->offset[t], rows = target->active[t];
     real *dfed = layer->options.input_feeding && t > 0 ? work->dfeatures + target->offset[t - 1] * D : NULL;
@@ -136,7 +141,7 @@ static void update_backward(const decoder *layer, const real *theta, decoder_wor
     decoder_update_backward(layer, theta, work, dfed, D, first, rows);
 }
 
-static void backward(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+static void backward(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
                      const sequences *target)
 {
     const bool feeding = layer->options.input_feeding;

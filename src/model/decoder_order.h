@@ -22,7 +22,7 @@ struct decoder_order {
 
     /* All steps; backward down to the gates, to attention's queries and keys, and to work->carry at s_0. */
     void (*forward)(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target);
-    void (*backward)(const decoder *layer, const real *theta, real *dtheta, decoder_workspace *work,
+    void (*backward)(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
                      const sequences *target);
 };
 
@@ -42,8 +42,8 @@ void decoder_continue(const decoder *layer, decoder_workspace *work, const seque
 /* Asks attention for rows first .. first+rows-1; and from its queries back to the states that asked, ds[rows, stride],
  * adding. */
 void decoder_ask(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows);
-void decoder_ask_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *ds, size_t stride,
-                          size_t first, size_t rows);
+void decoder_ask_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, real *ds,
+                          size_t stride, size_t first, size_t rows);
 
 /* s_t of rows first .. first+rows-1, from their gates' embedded part, what is fed, and s_{t-1}; and the layers above.
  */
@@ -51,12 +51,12 @@ void decoder_update(const decoder *layer, const weights_view *theta, decoder_wor
                     size_t rows);
 
 /* work->carry goes from s_t to s_{t-1}; dfed[rows, stride], unless NULL, is added to. */
-void decoder_update_backward(const decoder *layer, const real *theta, decoder_workspace *work, real *dfed,
+void decoder_update_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, real *dfed,
                              size_t stride, size_t first, size_t rows);
 
 /* From doutput[rows, stride] through the layers above to work->carry. */
-void decoder_output_backward(const decoder *layer, const real *theta, decoder_workspace *work, const real *doutput,
-                             size_t stride, size_t first, size_t rows);
+void decoder_output_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work,
+                             const real *doutput, size_t stride, size_t first, size_t rows);
 
 /* work->carry += gradient[rows, stride] */
 void decoder_carry(const decoder *layer, decoder_workspace *work, const real *gradient, size_t stride, size_t rows);

@@ -13,6 +13,7 @@ void stack_declare(decoder_stack *stack, parameter_table *table, size_t count, s
         char prefix[48];
         snprintf(prefix, sizeof prefix, "decoder.layer%zu", l + 2);
         gru_declare(&stack->cell[l], table, prefix, hidden, hidden, kind);
+        parameters_use(table, stack->cell[l].weight_ih, USE_STEPS);
     }
 }
 
@@ -96,8 +97,8 @@ void stack_backward_begin(const decoder_stack *stack, stack_workspace *work, siz
     }
 }
 
-const real *stack_step_backward(const decoder_stack *stack, const real *theta, stack_workspace *work, const real *dtop,
-                                size_t stride, size_t first, size_t rows)
+const real *stack_step_backward(const decoder_stack *stack, const weights_view *theta, stack_workspace *work,
+                                const real *dtop, size_t stride, size_t first, size_t rows)
 {
     const size_t D = stack->hidden;
     for (size_t row = 0; row < rows; row++) {
@@ -113,8 +114,8 @@ const real *stack_step_backward(const decoder_stack *stack, const real *theta, s
         if (!stack->residual) {
             memset(work->passing, 0, rows * D * sizeof *work->passing);
         }
-        linear_backward_input(work->passing, D, layer->gradient.input + first * 3 * D, 3 * D, theta + cell->weight_ih,
-                              D, rows, 3 * D, D);
+        weights_backward_input(theta, work->passing, D, layer->gradient.input + first * 3 * D, 3 * D, cell->weight_ih,
+                               D, rows, 3 * D, D);
     }
     return work->passing;
 }

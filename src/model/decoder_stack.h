@@ -62,8 +62,8 @@ void stack_step(const decoder_stack *stack, const weights_view *theta, stack_wor
 void stack_backward_begin(const decoder_stack *stack, stack_workspace *work, size_t sequences);
 
 /* One step, from dtop[rows, stride]; returns the gradient at what the first layer gives, [rows,D]. */
-const real *stack_step_backward(const decoder_stack *stack, const real *theta, stack_workspace *work, const real *dtop,
-                                size_t stride, size_t first, size_t rows);
+const real *stack_step_backward(const decoder_stack *stack, const weights_view *theta, stack_workspace *work,
+                                const real *dtop, size_t stride, size_t first, size_t rows);
 
 /* Adds the gradients of all weights over all `rows` rows. */
 void stack_backward_weights(const decoder_stack *stack, real *dtheta, const stack_workspace *work, size_t rows);

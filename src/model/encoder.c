@@ -81,7 +81,7 @@ void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space,
 /* What a loop over the two directions needs. */
 typedef struct encoder_pass {
     const encoder *layer;
-    const weights_view *theta; /* in backward only its block */
+    const weights_view *theta;
     encoder_workspace *work;
     const sequences *source;
     size_t index;        /* of the layer */
@@ -219,7 +219,7 @@ static void direction_backward(const encoder_pass *pass, int d)
                 dh[i] += da[i];
             }
         }
-        gru_step_backward(&pass->layer->direction[pass->index][d], pass->theta->block, work->carry, &work->trace,
+        gru_step_backward(&pass->layer->direction[pass->index][d], pass->theta, work->carry, &work->trace,
                           &work->gradient, first, rows, work->scratch);
     }
 }
@@ -256,23 +256,22 @@ static void layer_backward(encoder_pass *pass, real *dtheta)
         const encoder_direction_workspace *one = &work->direction[d];
         gru_backward_weights(cell, dtheta, &one->trace, &one->gradient, N);
         linear_backward_weight(dtheta + cell->weight_ih, I, one->gradient.input, 3 * H, work->input, I, N, 3 * H, I);
-        linear_backward_input(work->dinput, I, one->gradient.input, 3 * H, pass->theta->block + cell->weight_ih, I, N,
-                              3 * H, I);
+        weights_backward_input(pass->theta, work->dinput, I, one->gradient.input, 3 * H, cell->weight_ih, I, N, 3 * H,
+                               I);
     }
 }
 
-void encoder_backward(const encoder *layer, const real *theta, real *dtheta, encoder_workspace *work,
+void encoder_backward(const encoder *layer, const weights_view *theta, real *dtheta, encoder_workspace *work,
                       const sequences *source)
 {
     const size_t N = source->tokens, E = layer->options.embedding_size, H = layer->options.hidden;
-    const weights_view all = {.block = theta};
     const real *doutput = work->dannotations;
     real *dembedded = work->layer[0].dinput;
     if (work->annotation_mask != NULL) {
         dropout_apply(work->dannotations, 2 * H, work->annotation_mask, N, 2 * H);
     }
     for (size_t index = layer->options.layers; index-- > 0;) {
-        layer_backward(&(encoder_pass){layer, &all, work, source, index, doutput}, dtheta);
+        layer_backward(&(encoder_pass){layer, theta, work, source, index, doutput}, dtheta);
         doutput = work->layer[index].dinput;
     }
     if (work->embedding_mask != NULL) {

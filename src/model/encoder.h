@@ -71,7 +71,7 @@ void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space,
 void encoder_forward(const encoder *layer, const weights_view *theta, encoder_workspace *work, const sequences *source);
 
 /* From work->dannotations, adds to dtheta. */
-void encoder_backward(const encoder *layer, const real *theta, real *dtheta, encoder_workspace *work,
+void encoder_backward(const encoder *layer, const weights_view *theta, real *dtheta, encoder_workspace *work,
                       const sequences *source);
 
 #endif

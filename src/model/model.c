@@ -60,6 +60,29 @@ nmt_status model_create(nmt_model **model, nmt_config *config, vocabulary *sourc
     return NMT_OK;
 }
 
+nmt_status model_pack(nmt_model *model, nmt_error *error)
+{
+    if (model->packed.count > 0) {
+        return NMT_OK;
+    }
+    arena_measure(&model->packing);
+    weights_layout_packed(&model->packed, &model->packing, &model->parameters, USE_MATRIX, false);
+    const nmt_status status = arena_reserve(&model->packing, "the packed weights", error);
+    if (status != NMT_OK) {
+        model_changed(model);
+        return status;
+    }
+    weights_layout_packed(&model->packed, &model->packing, &model->parameters, USE_MATRIX, false);
+    weights_pack(&model->packed, model->block);
+    return NMT_OK;
+}
+
+void model_changed(nmt_model *model)
+{
+    arena_free(&model->packing);
+    model->packed.count = 0;
+}
+
 void nmt_model_free(nmt_model *model)
 {
     if (model == NULL) {
@@ -73,6 +96,7 @@ void nmt_model_free(nmt_model *model)
     vocabulary_free(model->target_words);
     segmenters_free(&model->segmenters);
     free(model->block);
+    arena_free(&model->packing);
     weights_quantized_free(model->quantized);
     free(model->history);
     free(model->version);

@@ -55,7 +55,7 @@ struct model_interface {
                        nmt_error *error);
     nmt_status (*reorder)(decoding *state, const size_t *parents, size_t count, nmt_error *error);
     nmt_status (*align)(nmt_model *model, const batch *pairs, real *alpha, nmt_error *error);
-    nmt_status (*quantize)(nmt_model *model, nmt_error *error); /* as nmt_model_quantize, the first time */
+    nmt_status (*quantize)(nmt_model *model, nmt_error *error);      /* as nmt_model_quantize, the first time */
     void (*observe)(const decoding *state, model_observation *seen); /* NULL: there is no one state */
     void (*finish)(decoding *state);
     void (*free_architecture)(void *architecture);
@@ -69,6 +69,8 @@ struct nmt_model {
     parameter_table parameters;
     real *block;                  /* [parameters.size] */
     weights_quantized *quantized; /* what decoding reads instead, or NULL: nmt_model_quantize */
+    arena packing;                /* of `packed` */
+    weights_packed packed;        /* what decoding of several rows reads; empty until it is made: model_pack */
     void *architecture;           /* what the interface keeps: layers and workspace */
     char *history;                /* JSON array of validations */
     char *version;                /* of the program that wrote it */
@@ -81,6 +83,12 @@ nmt_status model_describe(nmt_model **model, nmt_config *config, vocabulary *sou
 
 /* Takes ownership of `both`, also on failure, and restricts them to the model's vocabularies. */
 nmt_status model_segment(nmt_model *model, segmenters both, nmt_error *error);
+
+/* Packs the matrices for decoding, unless they are; takes as much memory as they do. */
+nmt_status model_pack(nmt_model *model, nmt_error *error);
+
+/* The block's numbers have changed, or the block: what was packed of them goes. */
+void model_changed(nmt_model *model);
 
 /* Gives it its block, zeroed. */
 nmt_status model_allocate(nmt_model *model, nmt_error *error);

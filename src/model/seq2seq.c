@@ -12,7 +12,8 @@
 typedef struct seq2seq {
     encoder encoder;
     decoder decoder;
-    arena space; /* of training steps */
+    arena space;          /* of training steps */
+    weights_packed steps; /* in it: the matrices that a batch reads in each step */
 } seq2seq;
 
 static attention_options attention_options_from(const nmt_config *config)
@@ -132,6 +133,18 @@ typedef struct seq2seq_workspace {
     real *dcoverage; /* [source tokens], or NULL: see coverage.h */
 } seq2seq_workspace;
 
+/* One sentence reads a matrix as fast from the block, and packing takes as long as a few products. */
+static bool pays_to_pack(const batch *pairs)
+{
+    return pairs->input.count > 1 && pairs->input.steps > 2;
+}
+
+static weights_view training_view(const nmt_model *model)
+{
+    const seq2seq *net = model->architecture;
+    return (weights_view){.block = model->block, .packed = &net->steps};
+}
+
 static void layout(nmt_model *model, seq2seq_workspace *work, const batch *pairs, bool with_gradient)
 {
     seq2seq *net = model->architecture;
@@ -141,6 +154,10 @@ static void layout(nmt_model *model, seq2seq_workspace *work, const batch *pairs
                    with_gradient);
     work->dcoverage = penalised ? arena_reals(&net->space, pairs->source.tokens) : NULL;
     work->decoder.attention.dcoverage = work->dcoverage;
+    net->steps.count = 0;
+    if (pays_to_pack(pairs)) {
+        weights_layout_packed(&net->steps, &net->space, &model->parameters, USE_STEPS, with_gradient);
+    }
 }
 
 static nmt_status reserve(nmt_model *model, seq2seq_workspace *work, const batch *pairs, bool with_gradient,
@@ -151,6 +168,7 @@ static nmt_status reserve(nmt_model *model, seq2seq_workspace *work, const batch
     layout(model, work, pairs, with_gradient);
     TRY(arena_reserve(&net->space, "the workspace of a training step", error));
     layout(model, work, pairs, with_gradient);
+    weights_pack(&net->steps, model->block);
     return NMT_OK;
 }
 
@@ -188,7 +206,7 @@ static void draw_dropout_keys(const seq2seq *net, seq2seq_workspace *work, uint6
 static void encode_and_decode(const nmt_model *model, seq2seq_workspace *work, const batch *pairs)
 {
     const seq2seq *net = model->architecture;
-    const weights_view theta = {.block = model->block};
+    const weights_view theta = training_view(model);
     encoder_forward(&net->encoder, &theta, &work->encoder, &pairs->source);
     decoder_prepare(&net->decoder, &theta, &work->decoder, &pairs->source, work->encoder.annotations,
                     work->encoder.start);
@@ -217,13 +235,22 @@ static readout_sums forward_and_readout(const nmt_model *model, seq2seq_workspac
     return sums;
 }
 
-static void backward(const nmt_model *model, seq2seq_workspace *work, const batch *pairs, real *gradient,
-                     attention_paths paths)
+static void backward_to_annotations(const nmt_model *model, seq2seq_workspace *work, const batch *pairs, real *gradient,
+                                    attention_paths paths)
 {
     const seq2seq *net = model->architecture;
+    const weights_view theta = training_view(model);
     real *dannotations = work->encoder.dannotations;
     memset(dannotations, 0, pairs->source.tokens * 2 * net->encoder.options.hidden * sizeof *dannotations);
-    decoder_backward(&net->decoder, model->block, gradient, dannotations, &work->decoder, pairs, paths);
+    decoder_backward(&net->decoder, &theta, gradient, dannotations, &work->decoder, pairs, paths);
+}
+
+static void backward_from_annotations(const nmt_model *model, seq2seq_workspace *work, const batch *pairs,
+                                      real *gradient)
+{
+    const seq2seq *net = model->architecture;
+    const weights_view theta = training_view(model);
+    encoder_backward(&net->encoder, &theta, gradient, &work->encoder, &pairs->source);
 }
 
 static nmt_status loss_and_gradient(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
@@ -235,8 +262,8 @@ static nmt_status loss_and_gradient(nmt_model *model, const batch *pairs, real *
     draw_dropout_keys(net, &work, model->config->training.seed, update);
     const readout_sums sums = forward_and_readout(model, &work, pairs, gradient, scale);
     if (gradient != NULL) {
-        backward(model, &work, pairs, gradient, PATH_BOTH);
-        encoder_backward(&net->encoder, model->block, gradient, &work.encoder, &pairs->source);
+        backward_to_annotations(model, &work, pairs, gradient, PATH_BOTH);
+        backward_from_annotations(model, &work, pairs, gradient);
     }
     *loss = (batch_loss){sums.nats, sums.objective, pairs->input.tokens};
     return NMT_OK;
@@ -260,10 +287,10 @@ nmt_status seq2seq_path_gradient(nmt_model *model, const batch *pairs, attention
     memset(gradient, 0, model->parameters.size * sizeof *gradient);
     draw_dropout_keys(net, &work, model->config->training.seed, 1);
     forward_and_readout(model, &work, pairs, gradient, 1);
-    backward(model, &work, pairs, gradient, paths);
+    backward_to_annotations(model, &work, pairs, gradient, paths);
     memcpy(dannotations, work.encoder.dannotations,
            pairs->source.tokens * seq2seq_annotation_size(model) * sizeof *dannotations);
-    encoder_backward(&net->encoder, model->block, gradient, &work.encoder, &pairs->source);
+    backward_from_annotations(model, &work, pairs, gradient);
     return NMT_OK;
 }
 
@@ -302,10 +329,13 @@ static nmt_status start(nmt_model *model, const sequences *sources, size_t beam,
     const seq2seq *net = model->architecture;
     const size_t width = sources->count * beam;
     seq2seq_decoding *state;
+    if (width > 1 && model->quantized == NULL) { /* a single row reads a matrix as fast from the block */
+        TRY(model_pack(model, error));
+    }
     TRY(memory_new(&state, 1, sizeof *state, "decoding", error));
     state->base.interface = &seq2seq_interface;
     state->model = model;
-    state->theta = (weights_view){.block = model->block, .quantized = model->quantized};
+    state->theta = (weights_view){.block = model->block, .packed = &model->packed, .quantized = model->quantized};
     arena_measure(&state->space);
     decoding_layout(net, state, sources, width);
     const nmt_status status = arena_reserve(&state->space, "decoding", error);

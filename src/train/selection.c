@@ -128,8 +128,10 @@ static nmt_status measure(trainer *run, real *block, validation_result *result, 
 {
     real *own = run->model->block;
     run->model->block = block;
+    model_changed(run->model);
     const nmt_status status = validation_run(&run->validation, run->model, result, error);
     run->model->block = own;
+    model_changed(run->model);
     TRY(status);
     return isfinite(result->loss)
                ? NMT_OK

@@ -148,6 +148,7 @@ static void move(trainer *run, double norm, double rate)
     real *block = run->model->block;
     weight_decay(block, table, rate * config->training.weight_decay);
     optimizer_update(&run->rule, block, run->gradient, rate, clipping_scale(norm, config->training.clip_norm));
+    model_changed(run->model);
     run->state.update++;
     if (run->average != NULL) {
         average_follow(run->average, block, table->size, config->training.average_decay, run->state.update);
