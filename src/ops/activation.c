@@ -1,17 +1,31 @@
 #include "ops/activation.h"
 
+#include <string.h>
+
 #include "core/parallel.h"
 #include "core/simd.h"
 
-enum { GRAIN = 4096 };
+enum { GRAIN = 4096, BLOCK = 16 };
 
-static SIMD_CLONES void tanh_part(void *context, size_t begin, size_t end)
+static inline __attribute__((always_inline)) void tanh_block(real *restrict y)
 {
-    real *restrict y = context;
     SIMD_LOOP
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = 0; i < BLOCK; i++) {
         y[i] = REAL(tanh)(y[i]);
     }
+}
+
+/* Vectors and single numbers are rounded differently. All go through vectors here, so that neither its place nor the
+ * cutting changes a number. */
+static SIMD_CLONES void tanh_part(void *context, size_t begin, size_t end)
+{
+    real *y = context, rest[BLOCK] = {0};
+    for (; end - begin >= BLOCK; begin += BLOCK) {
+        tanh_block(y + begin);
+    }
+    memcpy(rest, y + begin, (end - begin) * sizeof *rest);
+    tanh_block(rest);
+    memcpy(y + begin, rest, (end - begin) * sizeof *rest);
 }
 
 void tanh_forward(real *y, size_t count)
