@@ -143,8 +143,8 @@ static void with_scheduled_sampling(void **state)
 {
     (void)state;
     check_every_stop(6, 3,
-                     SETTINGS("training.teacher_forcing=0.2", "training.forcing_decay=7", "training.accumulate=2",
-                              "dropout.embedding=0.2"));
+                     SETTINGS("training.teacher_forcing=0", "training.forcing_decay=3", "training.learning_rate=0.2",
+                              "training.accumulate=2", "dropout.embedding=0.2"));
 }
 
 /* Nothing is ever better: the rate falls at each validation but the first. */
