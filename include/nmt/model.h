@@ -27,7 +27,8 @@ NMT_API nmt_status nmt_model_load_ensemble(nmt_model **model, const char *const 
 /**
  * From now on nmt_translate, nmt_score and nmt_explain read the model's matrices in 8 bits, with a scale a row: a
  * quarter of the memory to read for each word, which is what translating few sentences at a time spends its time on.
- * Results differ slightly. Embeddings, vectors and what teaches or aligns (training, nmt_align) keep 32 bits. Takes a quarter of the parameters' memory more. Errors: NMT_NO_MEMORY, and the model is as before.
+ * Results differ slightly. Embeddings, vectors and what teaches or aligns (training, nmt_align) keep 32 bits. Takes a
+ * quarter of the parameters' memory more. Errors: NMT_NO_MEMORY, and the model is as before.
  */
 NMT_API nmt_status nmt_model_quantize(nmt_model *model, nmt_error *error);
 

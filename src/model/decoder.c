@@ -242,6 +242,15 @@ void decoder_continue(const decoder *layer, decoder_workspace *work, const seque
     }
 }
 
+void decoder_forward_steps(const decoder *layer, const weights_view *theta, decoder_workspace *work,
+                           const sequences *target)
+{
+    for (size_t t = 0; t < target->steps; t++) {
+        decoder_continue(layer, work, target, t);
+        layer->options.order->step(layer, theta, work, t, target->offset[t], target->active[t]);
+    }
+}
+
 /* The masks of a target's steps, where there are any. */
 static void draw_masks(const decoder *layer, const decoder_workspace *work, const sequences *target)
 {

@@ -41,14 +41,6 @@ static void step(const decoder *layer, const weights_view *theta, decoder_worksp
     decoder_update(layer, theta, work, first, rows);
 }
 
-static void forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target)
-{
-    for (size_t t = 0; t < target->steps; t++) {
-        decoder_continue(layer, work, target, t);
-        step(layer, theta, work, t, target->offset[t], target->active[t]);
-    }
-}
-
 /* work->carry holds the gradient at s_t that came from later steps, and takes that at s_{t-1}. */
 static void step_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
                           size_t rows)
@@ -85,5 +77,5 @@ const decoder_order decoder_bahdanau = {.name = "bahdanau",
                                         .layout = layout,
                                         .layout_gradient = decoder_layout_joined_gradient,
                                         .step = step,
-                                        .forward = forward,
+                                        .forward = decoder_forward_steps,
                                         .backward = backward};

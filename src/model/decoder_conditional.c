@@ -64,14 +64,6 @@ static void step(const decoder *layer, const weights_view *theta, decoder_worksp
     update(layer, theta, work, first, rows);
 }
 
-static void forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target)
-{
-    for (size_t t = 0; t < target->steps; t++) {
-        decoder_continue(layer, work, target, t);
-        step(layer, theta, work, t, target->offset[t], target->active[t]);
-    }
-}
-
 /* work->carry goes from s_t to s'_t, and the gradient at c_t is added to. */
 static void update_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,
                             size_t rows)
@@ -121,5 +113,5 @@ const decoder_order decoder_conditional = {.name = "conditional",
                                            .layout = layout,
                                            .layout_gradient = decoder_layout_joined_gradient,
                                            .step = step,
-                                           .forward = forward,
+                                           .forward = decoder_forward_steps,
                                            .backward = backward};

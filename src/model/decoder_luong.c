@@ -100,22 +100,19 @@ static void step(const decoder *layer, const weights_view *theta, decoder_worksp
 
 static void forward(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target)
 {
-    const bool feeding = layer->options.input_feeding;
+    if (layer->options.input_feeding) {
+        decoder_forward_steps(layer, theta, work, target);
+        return;
+    }
     for (size_t t = 0; t < target->steps; t++) {
         decoder_continue(layer, work, target, t);
-        if (feeding) {
-            step(layer, theta, work, t, target->offset[t], target->active[t]);
-        } else {
-            decoder_update(layer, theta, work, target->offset[t], target->active[t]);
-        }
+        decoder_update(layer, theta, work, target->offset[t], target->active[t]);
     }
-    if (!feeding) {
-        decoder_ask(layer, theta, work, 0, target->tokens);
-        for (size_t t = 0; t < target->steps; t++) {
-            read(layer, theta, work, t, target->offset[t], target->active[t]);
-        }
-        combine(layer, theta, work, 0, target->tokens);
+    decoder_ask(layer, theta, work, 0, target->tokens);
+    for (size_t t = 0; t < target->steps; t++) {
+        read(layer, theta, work, t, target->offset[t], target->active[t]);
     }
+    combine(layer, theta, work, 0, target->tokens);
 }
 
 static void read_backward(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first,

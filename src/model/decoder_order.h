@@ -36,6 +36,10 @@ columns decoder_layout_joined(const decoder *layer, decoder_workspace *work, are
 void decoder_layout_joined_gradient(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
 void decoder_clear_unread(const decoder *layer, decoder_workspace *work, size_t rows);
 
+/* What `forward` is where a step needs all of the one before: the order's steps, one after another. */
+void decoder_forward_steps(const decoder *layer, const weights_view *theta, decoder_workspace *work,
+                           const sequences *target);
+
 /* Sets s_{t-1}, and what is fed of the step before, of the rows of step t. */
 void decoder_continue(const decoder *layer, decoder_workspace *work, const sequences *target, size_t t);
 
