@@ -174,9 +174,8 @@ static void take_gradient(gradient_check *of)
     assert_true(of->loss.scale * loss.objective == objective(&of->loss));
 }
 
-/* Layer normalisation of a few numbers that are nearly equal
- * bends within the usual step; and some losses have kinks, where another maxout unit becomes the largest, a token
- * enters a window, or a token's coverage reaches 1. */
+/* Layer normalisation of a few numbers that are nearly equal bends within the usual step; and some losses have kinks,
+ * where another maxout unit becomes the largest, a token enters a window, or a token's coverage reaches 1. */
 static void check_element(const gradient_check *of, const tensor *entry, size_t index)
 {
     real *x = of->loss.model->block + entry->offset + index;

@@ -230,8 +230,8 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
         .usage = "--model FILE [OPTIONS]",
         .summary =
             "Translates text: one line out for each line in, an empty one for an empty one, in the same order. When\n"
-            "the input pauses, what was read so far is answered at once. A model of pieces or characters reads and "
-            "writes\n"
+            "the input pauses, what was read so far is answered at once. A model of pieces or characters "
+            "reads and writes\n"
             "words all the same; lengths, scores and alignments are of its tokens.",
         .notes =
             "--nbest writes a line a translation, the best first, in the form of Moses:\n"

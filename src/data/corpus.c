@@ -55,18 +55,6 @@ typedef struct scanned_line {
     size_t tokens;
 } scanned_line;
 
-static size_t count_tokens(const char *text, size_t length)
-{
-    size_t count = 0;
-    const char *cursor = text;
-    const char *token;
-    size_t token_length;
-    while (text_next_token(&cursor, text + length, &token, &token_length)) {
-        count++;
-    }
-    return count;
-}
-
 /* A line as tokens: `*text` of `*length` bytes, which it replaces, borrowed until the next call. `number` is the
  * line's, for messages. */
 static nmt_status tokenise(corpus *pairs, side *from, const char **text, size_t *length, size_t number,
@@ -104,7 +92,7 @@ static nmt_status scan_line(corpus *pairs, int which, nmt_reader *reader, scanne
     TRY(tokenise(pairs, from, &line->text, &line->text_length, nmt_reader_line(reader), error));
     line->offset = io_reader_offset(reader);
     line->hash = hash_bytes(line->raw, line->raw_length);
-    line->tokens = count_tokens(line->text, line->text_length);
+    line->tokens = text_count_tokens(line->text, line->text_length);
     return NMT_OK;
 }
 

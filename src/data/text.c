@@ -102,6 +102,16 @@ bool text_next_token(const char **cursor, const char *end, const char **token, s
     return *length > 0;
 }
 
+size_t text_count_tokens(const char *line, size_t length)
+{
+    const char *cursor = line, *token;
+    size_t size, count = 0;
+    while (text_next_token(&cursor, line + length, &token, &size)) {
+        count++;
+    }
+    return count;
+}
+
 bool text_next_character(const char **cursor, const char *end, const char **character, size_t *length)
 {
     const char *c = *cursor;

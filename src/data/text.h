@@ -24,7 +24,9 @@ nmt_status text_prepare(const char **prepared, size_t *prepared_length, const ch
 /* Steps over the tokens of a line: false at its end. `*cursor` starts at the line. */
 bool text_next_token(const char **cursor, const char *end, const char **token, size_t *length);
 
-/* The same over the characters of a token, as a reader counts them: grapheme clusters. */
+size_t text_count_tokens(const char *line, size_t length);
+
+/* Steps over the characters of a token, as a reader counts them: grapheme clusters. */
 bool text_next_character(const char **cursor, const char *end, const char **character, size_t *length);
 
 /* Number of the first byte (from 0) that is not part of valid UTF-8, or `length`. */

@@ -7,18 +7,6 @@
 #include "core/memory.h"
 #include "data/text.h"
 
-static size_t count_tokens(const char *text, size_t length)
-{
-    const char *cursor = text;
-    const char *token;
-    size_t token_length;
-    size_t count = 0;
-    while (text_next_token(&cursor, text + length, &token, &token_length)) {
-        count++;
-    }
-    return count;
-}
-
 /* How one side of the model reads text. */
 typedef struct reading {
     const vocabulary *words;
@@ -35,7 +23,7 @@ static nmt_status encode(sentence *to, size_t number, const char *text, size_t l
     const char *cursor = text;
     const char *token;
     size_t token_length;
-    const size_t count = count_tokens(text, length);
+    const size_t count = text_count_tokens(text, length);
     if (count > NMT_SENTENCE_LIMIT) {
         return error_set(error, NMT_INVALID, "%s %zu: expected a sentence of at most %d tokens, found %zu", by->what,
                          number, NMT_SENTENCE_LIMIT, count);
