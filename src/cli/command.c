@@ -1,7 +1,9 @@
 #include "cli/command.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/message.h"
@@ -69,11 +71,13 @@ nmt_status command_unequal_lines(nmt_error *error, const char *first, size_t fir
 static const char *behind_line(const char *message, const char *prefix, size_t *line)
 {
     const size_t length = strlen(prefix);
-    int used = 0;
-    if (strncmp(message, prefix, length) != 0 || sscanf(message + length, " %zu: %n", line, &used) != 1 || used == 0) {
+    if (strncmp(message, prefix, length) != 0 || message[length] != ' ' ||
+        !isdigit((unsigned char)message[length + 1])) {
         return NULL;
     }
-    return message + length + used;
+    char *rest;
+    *line = strtoul(message + length + 1, &rest, 10);
+    return strncmp(rest, ": ", 2) == 0 ? rest + 2 : NULL;
 }
 
 void command_add_place(nmt_error *error, const char *source, const char *target, size_t first)

@@ -153,7 +153,7 @@ static nmt_status fill(nmt_reader *reader, nmt_error *error)
     if (reader->from_gzip != NULL) {
         return fill_from_gzip(reader, error);
     }
-    size_t count;
+    size_t count = 0;
     TRY(read_some(reader, reader->buffer + reader->end, reader->capacity - reader->end, &count, error));
     reader->end += count;
     reader->ended = count == 0;
