@@ -122,16 +122,22 @@ static quantized_matrix matrix_at(const weights_quantized *all, size_t offset, s
                               all->scales + found->scale + (offset - found->offset) / found->columns};
 }
 
-/* The packed tensor that `offset` lies in, or NULL. */
-static const struct packed_tensor *packed_at(const weights_view *theta, size_t offset)
+/* Where an element of the block lies: in a packed tensor, or in none (NULL). */
+typedef struct packed_place {
+    const struct packed_tensor *tensor;
+    size_t row, column;
+} packed_place;
+
+static packed_place place_of(const weights_view *theta, size_t offset)
 {
     for (size_t i = 0; theta->packed != NULL && i < theta->packed->count; i++) {
         const struct packed_tensor *each = &theta->packed->tensors[i];
         if (each->offset <= offset && offset < each->offset + each->rows * each->columns) {
-            return each;
+            const size_t behind = offset - each->offset;
+            return (packed_place){each, behind / each->columns, behind % each->columns};
         }
     }
-    return NULL;
+    return (packed_place){0};
 }
 
 void weights_forward_add(const weights_view *theta, real *y, size_t ldy, const real *x, size_t ldx, size_t matrix,
@@ -142,13 +148,12 @@ void weights_forward_add(const weights_view *theta, real *y, size_t ldy, const r
         quantized_product(y, ldy, x, ldx, &W, rows, out, in, &theta->scratch);
         return;
     }
-    const struct packed_tensor *found = packed_at(theta, matrix);
-    if (found == NULL) {
+    const packed_place at = place_of(theta, matrix);
+    if (at.tensor == NULL) {
         linear_forward_add(y, ldy, x, ldx, theta->block + matrix, ldw, rows, out, in);
         return;
     }
-    const size_t place = matrix - found->offset, width = found->columns;
-    const packed_matrix W = {found->panels, width, .row = place / width, .column = place % width};
+    const packed_matrix W = {at.tensor->panels, at.tensor->columns, .row = at.row, .column = at.column};
     packed_product(y, ldy, x, ldx, &W, rows, out, in);
 }
 
@@ -156,7 +161,7 @@ void weights_forward(const weights_view *theta, real *y, size_t ldy, const real 
                      size_t ldw, size_t bias, size_t rows, size_t out, size_t in)
 {
     const real *b = bias != WEIGHTS_NO_BIAS ? theta->block + bias : NULL;
-    if (theta->quantized == NULL && packed_at(theta, matrix) == NULL) {
+    if (theta->quantized == NULL && place_of(theta, matrix).tensor == NULL) {
         linear_forward(y, ldy, x, ldx, theta->block + matrix, ldw, b, rows, out, in);
         return;
     }
@@ -173,12 +178,11 @@ void weights_forward(const weights_view *theta, real *y, size_t ldy, const real 
 void weights_backward_input(const weights_view *theta, real *dx, size_t lddx, const real *dy, size_t lddy,
                             size_t matrix, size_t ldw, size_t rows, size_t out, size_t in)
 {
-    const struct packed_tensor *found = packed_at(theta, matrix);
-    if (found == NULL || found->transposed == NULL) {
+    const packed_place at = place_of(theta, matrix);
+    if (at.tensor == NULL || at.tensor->transposed == NULL) {
         linear_backward_input(dx, lddx, dy, lddy, theta->block + matrix, ldw, rows, out, in);
         return;
     }
-    const size_t place = matrix - found->offset, width = found->columns;
-    const packed_matrix W = {found->transposed, found->rows, .row = place % width, .column = place / width};
+    const packed_matrix W = {at.tensor->transposed, at.tensor->rows, .row = at.column, .column = at.row};
     packed_product(dx, lddx, dy, lddy, &W, rows, in, out);
 }
