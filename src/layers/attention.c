@@ -26,7 +26,7 @@ static void declare_heads(attention *layer, parameter_table *table, const attent
     const size_t size = o->size / o->heads;
     for (size_t j = 0; j < layer->head_count; j++) {
         attention_head *head = &layer->head[j];
-        char prefix[32] = "attention";
+        char prefix[48] = "attention";
         if (layer->projected) {
             snprintf(prefix, sizeof prefix, "attention.head%zu", j + 1);
         }
