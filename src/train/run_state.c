@@ -16,7 +16,7 @@ static const char *const length_keys[] = {"training.epochs", "training.max_updat
 
 typedef struct block_list {
     state_block blocks[2 + OPTIMIZER_SLOTS + BEST_MODELS_MAX + 2]; /* two piece models last */
-    char best_names[BEST_MODELS_MAX][24];
+    char best_names[BEST_MODELS_MAX][32];
     size_t count;
 } block_list;
 
