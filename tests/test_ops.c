@@ -415,6 +415,8 @@ static void test_layer_norm(void **state)
     layer_norm_backward_gain(dgain, c.w, LDX, &c.kept, ROWS, OUT);
     gradcheck("gain", c.gain, dgain, OUT, norm_sum, &c);
     gradcheck("x", c.x, dx, 2 * LDX, norm_sum, &c);
+    free(c.kept.values);
+    free(c.kept.inverse);
     c.kept = (layer_norm_kept){0}; /* without backward */
     memset(c.x + 2 * LDX, 0, 2 * LDX * sizeof *c.x);
     assert_true(isfinite(norm_sum(&c)));
