@@ -12,7 +12,7 @@
 #include "core/real.h"
 
 /* The choice among clones runs before the thread sanitizer is ready for it. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) &&  \
     !defined(NMT_PORTABLE) && !defined(__SANITIZE_THREAD__)
 #define SIMD_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
 #if __GLIBC_PREREQ(2, 35)
