@@ -8,11 +8,19 @@
 
 #include "core/arena.h"
 
-/* Refused memory is tested here: AddressSanitizer is to give NULL as others do, instead of ending the program. */
+/* Refused memory is tested here: the sanitizers are to give NULL as others do, instead of ending the program. */
+static const char refuse[] = "allocator_may_return_null=1";
+
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "allocator_may_return_null=1";
+    return refuse;
+}
+
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return refuse;
 }
 
 enum { ARRAYS = 4 };

@@ -154,7 +154,7 @@ static bool should_stop(void *context)
 
 static int train(train_options *chosen)
 {
-    nmt_error error;
+    nmt_error error = {0};
     nmt_config *config = NULL;
     nmt_status status = load_config(&config, chosen, &error);
     if (status == NMT_OK) {

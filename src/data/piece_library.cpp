@@ -56,7 +56,7 @@ class lines : public sentencepiece::SentenceIterator
   public:
     lines(piece_lines next, void *context) : next_(next), context_(context)
     {
-        Next();
+        lines::Next();
     }
 
     bool done() const override

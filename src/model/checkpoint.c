@@ -125,7 +125,7 @@ nmt_status checkpoint_save_model(const nmt_model *model, const real *block, cons
 static nmt_status read_words(const safetensors *from, const char *key, vocabulary **words, nmt_error *error)
 {
     const char *text;
-    place where;
+    place where = {0};
     json_strings strings;
     TRY(safetensors_text(from, key, &text, error));
     safetensors_place(&where, from, key);
