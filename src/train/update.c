@@ -107,8 +107,8 @@ static void report(trainer *run, const batch_loss *loss, double norm, double rat
     const double time = trainer_clock(), elapsed = time - run->reported;
     const double limit = run->config->training.max_updates > 0 ? (double)run->config->training.max_updates : INFINITY;
     const size_t n = run->config->training.accumulate;
-    const double updates =
-        fmin((double)run->config->training.epochs * (double)(batches / n + (batches % n > 0)), limit);
+    const size_t of_epoch = batches / n + (batches % n > 0);
+    const double updates = fmin((double)run->config->training.epochs * (double)of_epoch, limit);
     const double done = (double)state->update - run->resumed_updates;
     const nmt_progress progress = {.epoch = state->epoch,
                                    .epochs = run->config->training.epochs,
