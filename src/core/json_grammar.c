@@ -1,6 +1,6 @@
 /*
- * The grammar of RFC 8259, read from left to right over the bytes. Nothing is kept but what later bytes are held
- * against: where each open object is, and its keys.
+ * The grammar of RFC 8259, read from left to right over the bytes. A check keeps only what later bytes are held
+ * against, the keys of the objects that are open; a list of strings keeps its strings.
  */
 #include "core/json_grammar.h"
 
