@@ -10,7 +10,7 @@ import sys
 
 SIZES = {"F32": 4}
 KEYS = {
-    "nmt": ["format", "version", "config", "source_vocabulary", "target_vocabulary", "history"],
+    "nmt": ["format", "version", "config", "source_vocabulary", "target_vocabulary", "history", "length_ratio"],
     "nmt-state": ["format", "version", "fields"],
 }
 

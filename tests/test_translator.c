@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <nmt/explain.h>
 #include <nmt/translate.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "core/packed.h"
+#include "decode/sentence.h"
 #include "support_files.h"
 #include "support_model.h"
 
@@ -297,6 +299,35 @@ static void translations_without_end_stop_at_their_limit(void **state)
         assert_int_equal(count_words(translations[i].text), words > 0 ? 3 * words / 2 + 2 : 0);
     }
     clear_translations(translations, LINES);
+    nmt_model_free(model);
+}
+
+/* What is usual follows the training text where its targets are long, and leaves room for what is asked for. */
+static void the_usual_limit_follows_the_training_text(void **state)
+{
+    (void)state;
+    nmt_model *model = make_model();
+    const struct {
+        double ratio;
+        size_t minimum, times, more;
+    } cases[] = {{1, 0, 3, 10}, {0.5, 0, 3, 10}, {4, 0, 12, 10}, {2, 9, 6, 10}, {1, 40, 3, 41}};
+    bias_token(model, TOKEN_END, -1e4);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const nmt_translate_options options = {.min_length = cases[c].minimum};
+        const size_t expected = cases[c].times * count_words(lines[0]) + cases[c].more;
+        nmt_translation translation;
+        nmt_explanation explanation;
+        nmt_error error;
+        model->length_ratio = cases[c].ratio;
+        translate(model, lines, 1, &options, &translation);
+        assert_int_equal(count_words(translation.text), expected);
+        clear_translations(&translation, 1);
+        if (cases[c].minimum == 0) {
+            support_ok(nmt_explain(model, lines[0], &explanation, &error), &error);
+            assert_int_equal(explanation.step_count, expected);
+            nmt_explanation_clear(&explanation);
+        }
+    }
     nmt_model_free(model);
 }
 
@@ -598,6 +629,88 @@ static void unknown_words_are_taken_from_the_source(void **state)
     assert_true(seen.first > 0 && seen.later > 0 && seen.end > 0);
     nmt_lexicon_free(lexicon);
     nmt_model_free(model);
+}
+
+#define SPACE "\u2581"
+
+static void a_token_is_found_in_its_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *cut, *words[7]; /* of each token */
+    } cases[] = {
+        {"Ab  \u00c9", "a b " SPACE " \u00e9", {"Ab", "Ab", "\u00c9", "\u00c9"}},
+        {"Ab c", SPACE "a b " SPACE "c", {"Ab", "Ab", "c"}},
+        {"Ab c", SPACE " ab " SPACE " c", {"Ab", "Ab", "c", "c"}},
+        {"a b\tC d", SPACE "a" SPACE "b " SPACE "c" SPACE "d", {"a", "C"}}, /* pieces over words: their first one */
+        {"Ab c D", "ab" SPACE "c " SPACE "d", {"Ab", "D"}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char cut[64];
+        snprintf(cut, sizeof cut, "%s", cases[c].cut);
+        const sentence from = {.text = cases[c].text,
+                               .text_length = strlen(cases[c].text),
+                               .line = cut,
+                               .cut = cut,
+                               .line_length = strlen(cut)};
+        for (size_t i = 0; cases[c].words[i] != NULL; i++) {
+            size_t size;
+            const char *word = sentence_word(&from, i, &size);
+            assert_int_equal(size, strlen(cases[c].words[i]));
+            assert_memory_equal(word, cases[c].words[i], size);
+        }
+    }
+}
+
+/* The word that holds the character most read, by hand. */
+static const char *word_of_character(const char *const *words, const nmt_alignment *alignment, size_t t)
+{
+    seen_words seen = {0};
+    const char *read = most_read(alignment, t, &seen);
+    size_t word = 0;
+    for (size_t s = 0; alignment->source[s] != read; s++) {
+        word += strcmp(alignment->source[s + 1], SPACE) == 0;
+    }
+    return words[word];
+}
+
+static void unknown_tokens_of_cut_text_become_words(void **state)
+{
+    (void)state;
+    static const char *const line = "Wholly  Unheard-Of words";
+    static const char *const words[] = {"Wholly", "neverheard", "words"};
+    nmt_lexicon *lexicon;
+    nmt_error error;
+    support_ok(nmt_lexicon_load(&lexicon, support_write("lexicon", "Unheard-Of\tneverheard\n"), &error), &error);
+    for (size_t sides = 1; sides < 4; sides++) {
+        nmt_model *model = make_model_for("{\"lowercase\": true}");
+        nmt_translate_options options = {.alignment = true};
+        nmt_translation plain, replaced;
+        char expected[4096] = "";
+        bias_token(model, TOKEN_UNKNOWN, 1e4);
+        support_ok(segmenters_of_characters(&model->segmenters, sides & 1, sides & 2, &error), &error);
+        translate(model, &line, 1, &options, &plain);
+        options.replace_unknown = true;
+        options.lexicon = lexicon;
+        translate(model, &line, 1, &options, &replaced);
+        for (size_t t = 0; t < plain.alignment.target_count; t++) {
+            seen_words seen = {0};
+            const char *read = most_read(&plain.alignment, t, &seen);
+            const char *word = sides == 1                        ? word_of_character(words, &plain.alignment, t)
+                               : strcmp(read, "Unheard-Of") == 0 ? "neverheard"
+                                                                 : read;
+            assert_string_equal(replaced.alignment.target[t], word);
+            strcat(strcat(expected, t > 0 && sides < 3 ? " " : ""), word);
+        }
+        if (sides == 3) { /* characters fit between characters */
+            segmenter_join(expected);
+        }
+        assert_string_equal(replaced.text, expected);
+        clear_translations(&plain, 1);
+        clear_translations(&replaced, 1);
+        nmt_model_free(model);
+    }
+    nmt_lexicon_free(lexicon);
 }
 
 static void unknown_words_can_be_banned(void **state)
@@ -912,6 +1025,7 @@ int main(void)
         cmocka_unit_test(empty_lines_stay_empty),
         cmocka_unit_test(alignments_name_the_words_and_their_weights_sum_to_one),
         cmocka_unit_test(translations_without_end_stop_at_their_limit),
+        cmocka_unit_test(the_usual_limit_follows_the_training_text),
         cmocka_unit_test(words_outside_the_vocabulary_are_all_the_same),
         cmocka_unit_test(a_line_is_normalised_but_shown_as_it_stood),
         cmocka_unit_test(batches_of_several_lines_give_the_same_bits),
@@ -921,6 +1035,8 @@ int main(void)
         cmocka_unit_test(a_beam_finds_what_greedy_search_misses),
         cmocka_unit_test(every_token_has_its_probability),
         cmocka_unit_test(unknown_words_are_taken_from_the_source),
+        cmocka_unit_test(a_token_is_found_in_its_word),
+        cmocka_unit_test(unknown_tokens_of_cut_text_become_words),
         cmocka_unit_test(unknown_words_can_be_banned),
         cmocka_unit_test(a_fault_in_a_lexicon_has_its_line),
         cmocka_unit_test(a_translation_fed_back_is_read_as_it_was_found),

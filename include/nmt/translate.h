@@ -39,7 +39,7 @@ typedef enum nmt_length_penalty {
     NMT_LENGTH_NONE     /**< 1 */
 } nmt_length_penalty;
 
-/** What `<unk>` is replaced by: words of the source and their translations, read from a file. */
+/** What `<unk>` is replaced by: source words and their translations, read from a file. */
 typedef struct nmt_lexicon nmt_lexicon;
 
 /**
@@ -60,10 +60,12 @@ NMT_API void nmt_lexicon_free(nmt_lexicon *lexicon);
  * the most probable token of each step. A sentence is done when nothing unfinished can score more than what is found.
  */
 typedef struct nmt_translate_options {
-    size_t batch_size;       /**< sentences decoded together; 0 means 64. Changes no result. */
-    double max_length_ratio; /**< target tokens per source token at the most; 0 means 3 */
-    size_t max_length_extra; /**< added to that bound; 0 means 10 */
-    size_t min_length;       /**< target tokens before `</s>` may come, where anything else may */
+    size_t batch_size;       /**< sentences decoded together; 0 means 64. Changes the last digits of a result at the
+                                  most. */
+    double max_length_ratio; /**< target tokens per source token at the most; 0 means 3, or three times what the
+                                  training text has, where that is more */
+    size_t max_length_extra; /**< added to that bound; 0 means 10, or min_length and one, where that is more */
+    size_t min_length;       /**< target tokens before `</s>` may come, where anything else may and the bound allows */
     size_t beam;             /**< hypotheses extended together, up to NMT_BEAM_LIMIT; 0 means 1: greedy */
     size_t nbest;            /**< translations for each line, up to `beam`; 0 means 1 */
     nmt_length_penalty length_penalty;
@@ -71,8 +73,9 @@ typedef struct nmt_translate_options {
     double length_bonus;    /**< nats a token, -100 to 100 */
     size_t no_repeat_ngram; /**< no n-gram of so many target tokens comes twice in a translation; 0: any may */
     bool ban_unknown;       /**< never choose `<unk>` */
-    bool replace_unknown;   /**< write for `<unk>` the source token with the most attention, as it stands in the text */
-    const nmt_lexicon *lexicon; /**< with replace_unknown: what to write for the source tokens in it; NULL: none */
+    bool replace_unknown;   /**< write for `<unk>` the source word with the most attention, as it stands in the text;
+                                 its piece or character where the model segments both sides */
+    const nmt_lexicon *lexicon; /**< with replace_unknown: what to write for the source words in it; NULL: none */
     bool alignment;             /**< fill nmt_translation.alignment */
     const char *join;           /**< the text of a translation is joined by nmt_join; NULL: tokens stay as they are */
 } nmt_translate_options;
@@ -107,7 +110,8 @@ NMT_API void nmt_translation_clear(nmt_translation *translation);
 /**
  * Attention weights over given pairs, the true target fed in (teacher forcing). `alignments` is an array of `count`,
  * overwritten; on success the caller owns what it holds: nmt_alignment_clear for each. A pair with an empty side has
- * an alignment of zero counts. `batch_size` 0 means 64 and changes no result. On failure nothing is owned.
+ * an alignment of zero counts. `batch_size` 0 means 64 and changes the last digits at the most. On failure nothing
+ * is owned.
  * Errors: as nmt_translate; messages say "source line" and "target line" where a side has the fault.
  */
 NMT_API nmt_status nmt_align(nmt_model *model, const char *const *sources, const char *const *targets, size_t count,

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/diagnostics.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/pairs.h"
 #include "cli/result.h"
 
@@ -51,16 +52,15 @@ static int check(const syntax *line, align_options *chosen)
                    ? options_misuse(line, "--source and --target cannot both be standard input")
                    : options_misuse(line, "only one of --source, --target and --gold can be standard input");
     }
-    if (chosen->diagnostics.path != NULL && command_path(chosen->diagnostics.path) == NULL && chosen->output != NULL &&
-        command_path(chosen->output) == NULL) {
-        return options_misuse(line, "--diagnostics - and --output - cannot both go to standard output");
-    }
     if (diagnostics_take_output(chosen) && (chosen->format != no_format || chosen->no_eos)) {
         return options_misuse(line, "--%s is of the alignments, which --diagnostics - replaces without --output FILE",
                               chosen->no_eos ? "no-eos" : "format");
     }
+    const output_file outputs[] = {{"the alignments", chosen->output}, {"--diagnostics", chosen->diagnostics.path}};
+    const bool both = chosen->diagnostics.path != NULL && !diagnostics_take_output(chosen);
+    const int misuse = outputs_check(line, outputs, both ? 2 : 1);
     chosen->diagnostics.shift = chosen->shift;
-    return diagnostics_check(line, &chosen->diagnostics);
+    return misuse != 0 ? misuse : diagnostics_check(line, &chosen->diagnostics);
 }
 
 static bool parse(align_options *chosen, int argc, char **argv, int *status)

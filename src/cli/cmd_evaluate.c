@@ -353,7 +353,11 @@ static void write_text(FILE *file, const score *from, const evaluate_options *ch
                 nmt_evaluation_score(from->other), found->difference, found->low, found->high, found->p_value,
                 (unsigned long long)chosen->samples, (unsigned long long)chosen->seed);
     }
-    fprintf(file, "%s\n", nmt_evaluation_signature(from->text));
+    fputs(nmt_evaluation_signature(from->text), file);
+    if (chosen->join != NULL) {
+        fprintf(file, "|join:%s", chosen->join);
+    }
+    putc('\n', file);
 }
 
 static void write_json_counts(FILE *file, const char *name, const size_t *counts)
@@ -399,6 +403,10 @@ static void write_json(FILE *file, const score *from, const evaluate_options *ch
                 "\"samples\": %llu, \"seed\": %llu}",
                 nmt_evaluation_score(from->other), found->difference, found->low, found->high, found->p_value,
                 (unsigned long long)chosen->samples, (unsigned long long)chosen->seed);
+    }
+    if (chosen->join != NULL) {
+        fputs(", \"join\": ", file);
+        json_text(file, chosen->join);
     }
     fprintf(file, ", \"signature\": \"%s\"}", nmt_evaluation_signature(from->text));
 }

@@ -110,7 +110,9 @@ static bool parse(score_options *chosen, int argc, char **argv, int *status)
         .notes =
             "--nbest FILE is a list in the form of Moses, SENTENCE ||| TEXT ||| FEATURES ||| SCORE, whose\n"
             "sentences are lines of the source, counted from 0, and do not fall. It is written again with the log\n"
-            "probability as one more feature; scores and order stay as they are.\n\n"
+            "probability as one more feature; scores and order stay as they are. Text of a model that segments is\n"
+            "cut as the model cuts it: the search may have found the same words in other pieces, or as <unk>, with\n"
+            "another probability.\n\n"
             "A FILE of - is standard input or output. Another output file appears whole or not at all.",
         .options = options,
         .option_count = sizeof options / sizeof options[0],
@@ -219,6 +221,12 @@ static nmt_status take_entry(score_job *job, const char *line, size_t length, nm
 {
     nbest_entry entry;
     nmt_status status = nbest_parse(&entry, line, length, job->list, nmt_reader_line(job->pairs.target.reader), error);
+    if (status == NMT_OK && nbest_has_feature(line, &entry, job->feature)) {
+        error->status = status = NMT_INVALID;
+        snprintf(error->message, sizeof error->message,
+                 "%.400s:%zu: expected no feature %.60s= yet, found one; --feature names another", job->list,
+                 nmt_reader_line(job->pairs.target.reader), job->feature);
+    }
     if (status == NMT_OK) {
         status = find_source(job, entry.sentence, error);
     }

@@ -11,6 +11,7 @@
 #include "cli/lines.h"
 #include "cli/nbest.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 #include "cli/result.h"
 #include "cli/scores.h"
 
@@ -90,30 +91,33 @@ static int check_search(const syntax *line, translate_options *chosen)
     return 0;
 }
 
+static int check_outputs(const syntax *line, const translate_options *chosen)
+{
+    const output_file besides[] = {
+        {"--alignment", chosen->alignment}, {"--scores", chosen->scores}, {"--diagnostics", chosen->diagnostics.path}};
+    output_file outputs[4] = {{"the translations", chosen->output}};
+    size_t count = 1;
+    for (size_t i = 0; i < sizeof besides / sizeof besides[0]; i++) {
+        if (besides[i].path != NULL) {
+            outputs[count++] = besides[i];
+        }
+    }
+    return outputs_check(line, outputs, count);
+}
+
 /* What the table of options cannot say. */
 static int check(const syntax *line, translate_options *chosen)
 {
-    const char *const outputs[] = {chosen->alignment, chosen->scores, chosen->diagnostics.path};
-    const char *const names[] = {"--alignment -", "--scores -", "--diagnostics -"};
     const bool reports = chosen->alignment != NULL;
     if (!reports && (chosen->format != no_format || chosen->no_eos)) {
         return options_misuse(line, "option --%s says how to write --alignment, which is missing",
                               chosen->no_eos ? "no-eos" : "format");
     }
-    bool taken = command_path(chosen->output) == NULL;
-    const char *by = "the translations";
-    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
-        const bool standard = outputs[i] != NULL && command_path(outputs[i]) == NULL;
-        if (standard && taken) {
-            return options_misuse(line, "%s and %s cannot both go to standard output", names[i], by);
-        }
-        taken = taken || standard;
-        by = standard ? names[i] : by;
-    }
     if (chosen->diagnostics.path != NULL && chosen->nbest > 0) {
         return options_misuse(line, "--diagnostics measures one translation a line, --nbest writes a list of them");
     }
-    const int misuse = diagnostics_check(line, &chosen->diagnostics);
+    int misuse = check_outputs(line, chosen);
+    misuse = misuse != 0 ? misuse : diagnostics_check(line, &chosen->diagnostics);
     return misuse != 0 ? misuse : check_search(line, chosen);
 }
 
@@ -153,19 +157,21 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
          .kind = OPTION_COUNT,
          .value = &chosen->min_length,
          .argument = "N",
-         .help = "target tokens at the least, where any but </s> may follow"},
+         .most = 1000000,
+         .help = "target tokens at the least, where any but </s> may follow; a limit below cuts first"},
         {.name = "max-length-ratio",
          .kind = OPTION_NUMBER,
          .value = &chosen->max_length_ratio,
          .argument = "X",
-         .help = "at most X target tokens a source token, and --max-length-extra; default: 3"},
+         .help = "at most X target tokens a source token, and --max-length-extra; default: 3, or\n"
+                 "three times what the training text has, where that is more"},
         {.name = "max-length-extra",
          .kind = OPTION_COUNT,
          .value = &chosen->max_length_extra,
          .argument = "N",
          .least = 1,
          .most = 1000000,
-         .help = "target tokens added to that; default: 10"},
+         .help = "target tokens added to that; default: 10, or room for --min-length"},
         {.name = "no-repeat-ngram",
          .kind = OPTION_COUNT,
          .value = &chosen->no_repeat_ngram,
@@ -175,12 +181,13 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
         {.name = "replace-unk",
          .kind = OPTION_FLAG,
          .value = &chosen->replace_unknown,
-         .help = "write for <unk> the source token with the most attention"},
+         .help = "write for <unk> the source word with the most attention, as it stands in the text;\n"
+                 "its piece or character where the model segments both sides"},
         {.name = "lexicon",
          .kind = OPTION_TEXT,
          .value = &chosen->lexicon,
          .argument = "FILE",
-         .help = "with --replace-unk, lines of a source token, a tab and what to write for it"},
+         .help = "with --replace-unk, lines of such a word, a tab and what to write for it"},
         {.name = "join",
          .kind = OPTION_TEXT,
          .value = &chosen->join,
@@ -238,6 +245,7 @@ static bool parse(translate_options *chosen, int argc, char **argv, int *status)
             "  SENTENCE ||| TEXT ||| logp= LOG_PROBABILITY tokens= T ||| SCORE\n"
             "Sentences count from 0. The score is what the search ranks by: the log probability by its length\n"
             "penalty, and the bonus. A translation cut off at its length limit comes behind those that ended.\n\n"
+            "An empty line is answered without the model: 0 tokens, log probability 0.\n\n"
             "--scores writes a line a translation: its log probability (natural logarithm), a tab, and those of its\n"
             "tokens with spaces between them, </s> last unless it was cut off.\n\n"
             "--alignment writes what stands for a sentence below for each translation of --nbest.\n\n" ALIGNMENT_NOTES
@@ -310,14 +318,14 @@ static nmt_status flush_all(translate_job *job, nmt_error *error)
     return status == NMT_OK ? result_flush(&job->alignments, error) : status;
 }
 
-/* Translates and writes the window, and empties it. */
-static nmt_status answer_window(translate_job *job, nmt_error *error)
+/* Translates and writes the first `count` lines of the window. `*good`, where it fails: the lines before the one at
+ * fault, or SIZE_MAX. */
+static nmt_status answer_lines(translate_job *job, size_t count, size_t *good, nmt_error *error)
 {
-    const size_t count = job->window.count;
     nmt_status status = nmt_translate(job->model, (const char *const *)job->window.lines, count, &job->options,
                                       job->translations, error);
     if (status != NMT_OK) {
-        command_add_place(error, job->input, NULL, nmt_reader_line(job->reader) - count + 1);
+        *good = command_add_place(error, job->input, NULL, nmt_reader_line(job->reader) - job->window.count + 1);
         return status;
     }
     for (size_t i = 0; i < count * job->nbest; i++) {
@@ -327,8 +335,25 @@ static nmt_status answer_window(translate_job *job, nmt_error *error)
         nmt_translation_clear(&job->translations[i]);
     }
     job->answered += count;
-    lines_clear(&job->window);
+    *good = SIZE_MAX; /* a fault of writing is none of the text */
     return status == NMT_OK ? flush_all(job, error) : status;
+}
+
+/* Answers the window and empties it. A line that cannot be read is told after those before it are answered. */
+static nmt_status answer_window(translate_job *job, nmt_error *error)
+{
+    size_t good;
+    nmt_status status = answer_lines(job, job->window.count, &good, error);
+    if (status == NMT_INVALID && good != SIZE_MAX && good > 0) {
+        nmt_error earlier;
+        const nmt_status before = answer_lines(job, good, &good, &earlier);
+        if (before != NMT_OK) {
+            *error = earlier;
+            status = before;
+        }
+    }
+    lines_clear(&job->window);
+    return status;
 }
 
 /* A fault in the text is told after the lines before it are answered. */

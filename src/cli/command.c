@@ -80,7 +80,7 @@ static const char *behind_line(const char *message, const char *prefix, size_t *
     return strncmp(rest, ": ", 2) == 0 ? rest + 2 : NULL;
 }
 
-void command_add_place(nmt_error *error, const char *source, const char *target, size_t first)
+size_t command_add_place(nmt_error *error, const char *source, const char *target, size_t first)
 {
     static const char *const prefixes[] = {"line", "source line", "target line"};
     const char *const paths[] = {source, source, target};
@@ -91,9 +91,10 @@ void command_add_place(nmt_error *error, const char *source, const char *target,
         if (rest != NULL) {
             snprintf(error->message, sizeof error->message, "%.300s:%zu: %.690s", command_input_name(paths[i]),
                      first + line - 1, rest);
-            return;
+            return line - 1;
         }
     }
     snprintf(error->message, sizeof error->message, "%.300s: at line %zu or behind it: %.660s",
              command_input_name(source), first, inner.message);
+    return SIZE_MAX;
 }

@@ -49,7 +49,7 @@ nmt_status command_threads(uint64_t threads, nmt_error *error);
 #define BATCH_SIZE_OPTION(size, what)                                                                                  \
     {                                                                                                                  \
         .name = "batch-size", .kind = OPTION_COUNT, .value = (size), .argument = "N", .least = 1, .most = 4096,        \
-        .help = what "; changes no result; default: 64"                                                                \
+        .help = what "; changes the last digits at the most; default: 64"                                              \
     }
 #define THREADS_OPTION(threads)                                                                                        \
     {                                                                                                                  \
@@ -82,9 +82,10 @@ nmt_status command_unequal_lines(nmt_error *error, const char *first, size_t fir
                                  size_t second_lines);
 
 /*
- * Says in a message about lines that were given to the library, which counts them from 1 in each call, where they stand:
- * the first one is line `first` of the files `source` and `target` (NULL: there is none; "-" is standard input).
+ * Says in a message about lines that were given to the library, which counts them from 1 in each call, where they
+ * stand: the first one is line `first` of the files `source` and `target` (NULL: there is none; "-" is standard input).
+ * Returns how many lines of the call stand before the one at fault; SIZE_MAX where that is not said.
  */
-void command_add_place(nmt_error *error, const char *source, const char *target, size_t first);
+size_t command_add_place(nmt_error *error, const char *source, const char *target, size_t first);
 
 #endif

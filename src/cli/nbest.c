@@ -1,6 +1,5 @@
 #include "cli/nbest.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "cli/options.h"
@@ -85,8 +84,22 @@ nmt_status nbest_parse(nbest_entry *entry, const char *line, size_t length, cons
     }
     entry->text = first + MARK;
     entry->text_length = (size_t)(second - entry->text);
+    entry->features_start = (size_t)(second + MARK - line);
     entry->features_end = (size_t)(third - line);
     return NMT_OK;
+}
+
+bool nbest_has_feature(const char *line, const nbest_entry *entry, const char *name)
+{
+    const size_t wanted = strlen(name);
+    size_t length;
+    for (size_t at = entry->features_start; at < entry->features_end; at += length + 1) {
+        length = strcspn(line + at, " ");
+        if (length == wanted + 1 && memcmp(line + at, name, wanted) == 0 && line[at + wanted] == '=') {
+            return true;
+        }
+    }
+    return false;
 }
 
 void nbest_write_with(FILE *file, const char *line, const nbest_entry *entry, const char *name, double value)

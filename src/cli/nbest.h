@@ -10,6 +10,7 @@
 #define CLI_NBEST_H
 
 #include <nmt/translate.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -17,12 +18,15 @@ typedef struct nbest_entry {
     size_t sentence; /* from 0 */
     const char *text;
     size_t text_length;
-    size_t features_end; /* where in the line */
+    size_t features_start, features_end; /* where in the line */
 } nbest_entry;
 
 /* Takes a line apart; what it points to is in `line`. `path` and `number` say where it stands. */
 nmt_status nbest_parse(nbest_entry *entry, const char *line, size_t length, const char *path, size_t number,
                        nmt_error *error);
+
+/* Whether the line has a feature of this name. */
+bool nbest_has_feature(const char *line, const nbest_entry *entry, const char *name);
 
 /* Writes the line with another feature. */
 void nbest_write_with(FILE *file, const char *line, const nbest_entry *entry, const char *name, double value);

@@ -235,6 +235,22 @@ nmt_status segmenter_cut(const segmenter *by, const char *line, size_t length, t
                                : cut_pieces(by, line, length, tokens, error);
 }
 
+const char *segmenter_space(void)
+{
+    return space_symbol;
+}
+
+size_t segmenter_spaces(const char *token, size_t size)
+{
+    size_t count = 0;
+    const char *end = token + size;
+    for (const char *at = token; (at = memmem(at, (size_t)(end - at), space_symbol, SPACE_SYMBOL_SIZE)) != NULL;) {
+        count++;
+        at += SPACE_SYMBOL_SIZE;
+    }
+    return count;
+}
+
 /* ---- joining -------------------------------------------------------------------------------------------------------
  */
 

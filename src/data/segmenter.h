@@ -58,6 +58,12 @@ nmt_status segmenter_check(const char *line, size_t length, nmt_error *error);
 /* Cuts a line, into `tokens`, NUL-terminated. Errors: those of segmenter_check. */
 nmt_status segmenter_cut(const segmenter *by, const char *line, size_t length, text_buffer *tokens, nmt_error *error);
 
+/* How many spaces between words the token of `size` bytes holds, at its start or within. */
+size_t segmenter_spaces(const char *token, size_t size);
+
+/* What stands for the space between words, NUL-terminated: U+2581. */
+const char *segmenter_space(void);
+
 /* Joins tokens in place. `text` is NUL-terminated and stays so. */
 void segmenter_join(char *text);
 

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "decode/search_options.h"
 #include "decode/sentence.h"
 #include "model/model.h"
 #include "ops/log_sum_exp.h"
-
-enum { LENGTH_RATIO = 3, LENGTH_EXTRA = 10 };
 
 static const char what[] = "an explanation";
 
@@ -112,7 +111,9 @@ static nmt_status explain_step(explainer *work, decoding *state, int32_t *token,
 
 static nmt_status explain_steps(explainer *work, decoding *state, nmt_error *error)
 {
-    const size_t limit = LENGTH_RATIO * (work->to->source_count - 1) + LENGTH_EXTRA;
+    const search_options usual = {.max_length_ratio = search_length_ratio(work->model->length_ratio),
+                                  .max_length_extra = SEARCH_LENGTH_EXTRA};
+    const size_t limit = search_length_limit(&usual, work->to->source_count - 1);
     const size_t parent = 0;
     int32_t token = TOKEN_START;
     TRY(explain_step(work, state, &token, error));

@@ -3,6 +3,11 @@
 #include <math.h>
 #include <stdint.h>
 
+double search_length_ratio(double of_training_text)
+{
+    return SEARCH_LENGTH_RATIO * fmax(of_training_text, 1);
+}
+
 size_t search_length_limit(const search_options *options, size_t source_words)
 {
     const double words = floor(options->max_length_ratio * (double)source_words);

@@ -1,6 +1,6 @@
 /*
- * What a search is asked for, and what follows from it alone: how long a translation may be, what a hypothesis is worth,
- * and what it can still become.
+ * What a search is asked for, and what follows from it alone: how long a translation may be, what a hypothesis is
+ * worth, and what it can still become.
  *
  * A hypothesis of T tokens, `</s>` among them, is ranked by
  *
@@ -32,6 +32,11 @@ typedef struct search_options {
     bool ban_unknown;       /* `<unk>` is never chosen */
     bool alpha;             /* keep the attention of each hypothesis */
 } search_options;
+
+/* Limits where none is asked for: three times what the training text has of target tokens a source token, or three
+ * where that is less, and some more. */
+enum { SEARCH_LENGTH_RATIO = 3, SEARCH_LENGTH_EXTRA = 10 };
+double search_length_ratio(double of_training_text);
 
 /* Words that a translation of `source_words` words (both without `</s>`) may have:
  * floor(max_length_ratio * source_words) + max_length_extra. */

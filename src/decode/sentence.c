@@ -93,8 +93,8 @@ nmt_status sentences_create(sentence **list, const char *const *lines, size_t co
     sentence *made;
     TRY(memory_new(&made, count, sizeof *made, "the sentences", error));
     for (size_t i = 0; i < count; i++) {
-        made[i].line = lines[i];
-        made[i].line_length = strlen(lines[i]);
+        made[i].text = made[i].line = lines[i];
+        made[i].text_length = made[i].line_length = strlen(lines[i]);
     }
     const nmt_status status = encode_all(made, count, &by, error);
     if (status != NMT_OK) {
@@ -114,17 +114,39 @@ void sentences_free(sentence *list, size_t count)
     free(list);
 }
 
+static const char *token_of(const char *text, size_t length, size_t index, size_t *size)
+{
+    const char *cursor = text;
+    const char *token = cursor;
+    *size = 0;
+    for (size_t i = 0; i <= index; i++) {
+        text_next_token(&cursor, text + length, &token, size);
+    }
+    return token;
+}
+
 /* Neither canonical composition nor case mapping makes or removes a space or a tab, so the line has as many tokens as
  * its normalised form. */
 const char *sentence_token(const sentence *from, size_t index, size_t *size)
 {
-    const char *cursor = from->line;
-    const char *token = cursor;
-    *size = 0;
-    for (size_t i = 0; i <= index; i++) {
-        text_next_token(&cursor, from->line + from->line_length, &token, size);
+    return token_of(from->line, from->line_length, index, size);
+}
+
+/* Each space before the word is in some token, but for the one that may start the first. */
+const char *sentence_word(const sentence *from, size_t index, size_t *size)
+{
+    if (from->cut == NULL) {
+        return sentence_token(from, index, size);
     }
-    return token;
+    const char *cursor = from->line, *token = cursor;
+    const size_t space = strlen(segmenter_space());
+    size_t word = 0, length = 0;
+    for (size_t i = 0; i <= index && text_next_token(&cursor, from->line + from->line_length, &token, &length); i++) {
+        const size_t within = i == index && length > space ? space : length; /* of its words, the first */
+        const bool leads = i == 0 && segmenter_spaces(token, length < space ? length : space) > 0;
+        word += segmenter_spaces(token, within) - leads;
+    }
+    return token_of(from->text, from->text_length, word, size);
 }
 
 nmt_status sentence_tokens(const sentence *from, char **tokens, nmt_error *error)

@@ -9,9 +9,10 @@
 #include "model/model.h"
 
 typedef struct sentence {
-    const char *line; /* as it stood in the text, borrowed from the caller; or `cut` */
+    const char *text; /* the line as it stood in the text, borrowed from the caller */
+    const char *line; /* the same; or `cut` */
     char *cut;        /* the line in pieces or characters; NULL: its tokens are words */
-    size_t line_length;
+    size_t text_length, line_length;
     int32_t *ids;  /* [length + 1] after the configured normalisation and segmentation, `</s>` last */
     size_t length; /* tokens without `</s>` */
 } sentence;
@@ -27,6 +28,9 @@ void sentences_free(sentence *list, size_t count);
 
 /* Token `index` < length as it stood in the text, in its `*size` bytes; borrowed from the sentence. */
 const char *sentence_token(const sentence *from, size_t index, size_t *size);
+
+/* The word of the text that holds token `index`, as sentence_token where tokens are words. */
+const char *sentence_word(const sentence *from, size_t index, size_t *size);
 
 /* tokens[length + 1]: copies of the tokens as they stood in the text, then `</s>`; each the caller's: free(). On
  * failure those not yet made are as they were. */

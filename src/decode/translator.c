@@ -14,14 +14,13 @@
 #include "decode/sentence.h"
 
 static const size_t default_batch_size = 64;
-static const double default_length_ratio = 3;
-static const size_t default_length_extra = 10;
 static const double largest_alpha = 10, largest_bonus = 100;
 
 /* A token as it is written: not NUL-terminated. */
 typedef struct piece {
     const char *text;
     size_t size;
+    bool word; /* among pieces or characters: stands between spaces */
 } piece;
 
 typedef struct translator {
@@ -61,16 +60,19 @@ void nmt_translation_clear(nmt_translation *translation)
 /* ---- from a hypothesis to a translation -----------------------------------------------------------------------------
  */
 
-/* For an unknown word: the source token that it was read from most, or what the lexicon has for that. */
+/* For an unknown token: the source word that it was read from most, or what the lexicon has for that. Where both sides
+ * are cut, the piece or character of the source: it fits between those of the target. */
 static piece replacement(const translator *work, const sentence *source, const real *alpha)
 {
     size_t best = 0, size;
     for (size_t s = 1; s < source->length; s++) { /* `</s>` behind them is no word */
         best = alpha[s] > alpha[best] ? s : best;
     }
-    const char *token = sentence_token(source, best, &size);
+    const bool target_cut = work->model->segmenters.target != NULL;
+    const bool word = source->cut == NULL || !target_cut;
+    const char *token = word ? sentence_word(source, best, &size) : sentence_token(source, best, &size);
     const char *known = lexicon_find(work->lexicon, token, size);
-    return known != NULL ? (piece){known, strlen(known)} : (piece){token, size};
+    return known != NULL ? (piece){known, strlen(known), word} : (piece){token, size, word};
 }
 
 /* What is written for each token of a hypothesis, in work->pieces. */
@@ -81,16 +83,18 @@ static nmt_status choose_pieces(translator *work, const sentence *source, const 
         const char *word = vocabulary_word(work->model->target_words, from->ids[t]);
         work->pieces[t] = work->replace_unknown && from->ids[t] == TOKEN_UNKNOWN
                               ? replacement(work, source, from->alpha + t * from->source_length)
-                              : (piece){word, strlen(word)};
+                              : (piece){word, strlen(word), false};
     }
     return NMT_OK;
 }
 
-static nmt_status join_pieces(char **text, const piece *pieces, size_t count, nmt_error *error)
+/* With single spaces between them; `space` stands on both sides of words among what is no word. */
+static nmt_status join_pieces(char **text, const piece *pieces, size_t count, const char *space, nmt_error *error)
 {
+    const size_t around = strlen(space);
     size_t size = 1;
     for (size_t i = 0; i < count; i++) {
-        size += pieces[i].size + 1;
+        size += pieces[i].size + 1 + 2 * around;
     }
     TRY(memory_new(text, size, 1, "a translation", error));
     char *end = *text;
@@ -98,9 +102,12 @@ static nmt_status join_pieces(char **text, const piece *pieces, size_t count, nm
         if (i > 0) {
             *end++ = ' ';
         }
+        const char *beside = pieces[i].word ? space : "";
+        end = stpcpy(end, beside);
         memcpy(end, pieces[i].text, pieces[i].size);
-        end += pieces[i].size;
+        end = stpcpy(end + pieces[i].size, beside);
     }
+    *end = '\0';
     return NMT_OK;
 }
 
@@ -119,8 +126,9 @@ static nmt_status render(translator *work, nmt_translation *translation, const s
                          nmt_error *error)
 {
     TRY(choose_pieces(work, source, from, error));
-    TRY(join_pieces(&translation->text, work->pieces, hypothesis_words(from), error));
-    if (work->model->segmenters.target != NULL) {
+    const bool cut = work->model->segmenters.target != NULL;
+    TRY(join_pieces(&translation->text, work->pieces, hypothesis_words(from), cut ? segmenter_space() : "", error));
+    if (cut) {
         segmenter_join(translation->text);
     }
     if (work->join != NULL) {
@@ -215,24 +223,28 @@ static nmt_status set_options(translator *work, const nmt_translate_options *opt
     const nmt_translate_options *chosen = options != NULL ? options : &none;
     const size_t batch_size = chosen->batch_size > 0 ? chosen->batch_size : default_batch_size;
     const size_t beam = chosen->beam > 0 ? chosen->beam : 1, nbest = chosen->nbest > 0 ? chosen->nbest : 1;
+    const size_t room = chosen->min_length < SIZE_MAX ? chosen->min_length + 1 : SIZE_MAX; /* and `</s>` */
     TRY(check_options(chosen, beam, nbest, error));
     work->batch_size = batch_size < count ? batch_size : count;
     work->replace_unknown = chosen->replace_unknown;
     work->lexicon = chosen->lexicon;
     work->join = chosen->join;
     work->alignment = chosen->alignment;
-    work->search = (search_options){
-        .max_length_ratio = chosen->max_length_ratio > 0 ? chosen->max_length_ratio : default_length_ratio,
-        .max_length_extra = chosen->max_length_extra > 0 ? chosen->max_length_extra : default_length_extra,
-        .beam = beam,
-        .nbest = nbest,
-        .penalty = chosen->length_penalty,
-        .penalty_alpha = chosen->length_alpha,
-        .bonus = chosen->length_bonus,
-        .min_length = chosen->min_length,
-        .no_repeat_ngram = chosen->no_repeat_ngram,
-        .ban_unknown = chosen->ban_unknown,
-        .alpha = chosen->alignment || chosen->replace_unknown};
+    work->search = (search_options){.max_length_ratio = chosen->max_length_ratio > 0
+                                                            ? chosen->max_length_ratio
+                                                            : search_length_ratio(work->model->length_ratio),
+                                    .max_length_extra = chosen->max_length_extra > 0 ? chosen->max_length_extra
+                                                        : room > SEARCH_LENGTH_EXTRA ? room
+                                                                                     : SEARCH_LENGTH_EXTRA,
+                                    .beam = beam,
+                                    .nbest = nbest,
+                                    .penalty = chosen->length_penalty,
+                                    .penalty_alpha = chosen->length_alpha,
+                                    .bonus = chosen->length_bonus,
+                                    .min_length = chosen->min_length,
+                                    .no_repeat_ngram = chosen->no_repeat_ngram,
+                                    .ban_unknown = chosen->ban_unknown,
+                                    .alpha = chosen->alignment || chosen->replace_unknown};
     return NMT_OK;
 }
 

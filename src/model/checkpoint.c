@@ -44,7 +44,8 @@ static json *model_metadata(const nmt_model *model)
                       add_json(metadata, "config", config_to_json(model->config)) &&
                       add_json(metadata, "source_vocabulary", words_to_json(model->source_words)) &&
                       add_json(metadata, "target_vocabulary", words_to_json(model->target_words)) &&
-                      json_add(metadata, "history", json_new_string(model->history != NULL ? model->history : "[]"));
+                      json_add(metadata, "history", json_new_string(model->history != NULL ? model->history : "[]")) &&
+                      add_json(metadata, "length_ratio", json_new_number(model->length_ratio));
     if (!made) {
         json_free(metadata);
         return NULL;
@@ -212,6 +213,25 @@ static nmt_status keep_text(const safetensors *from, const char *key, char **tex
     return NMT_OK;
 }
 
+/* Files of older versions do not have it. */
+static nmt_status read_length_ratio(const safetensors *from, double *ratio, nmt_error *error)
+{
+    json *value;
+    place where;
+    if (!safetensors_has(from, "length_ratio")) {
+        return NMT_OK;
+    }
+    TRY(safetensors_json(from, "length_ratio", JSON_NUMBER, &value, error));
+    const double found = json_number(value);
+    json_free(value);
+    if (!(found > 0 && found <= MODEL_LENGTH_RATIO_LIMIT)) {
+        return error_set(error, NMT_INVALID, "%s: expected a number over 0 and at most %d, found %g",
+                         safetensors_place(&where, from, "length_ratio"), MODEL_LENGTH_RATIO_LIMIT, found);
+    }
+    *ratio = found;
+    return NMT_OK;
+}
+
 /* The block is made only when the file is known to hold as many numbers: what a file costs is bounded by its length. */
 static nmt_status fill_model(safetensors *from, nmt_model *model, nmt_error *error)
 {
@@ -222,6 +242,7 @@ static nmt_status fill_model(safetensors *from, nmt_model *model, nmt_error *err
     json_free(history);
     TRY(keep_text(from, "history", &model->history, error));
     TRY(keep_text(from, "version", &model->version, error));
+    TRY(read_length_ratio(from, &model->length_ratio, error));
     TRY(read_segmenters(from, &both, model->config, error));
     TRY(model_segment(model, both, error));
     TRY(safetensors_check(from, list, list_model(list, model, NULL), error));

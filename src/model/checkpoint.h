@@ -1,10 +1,11 @@
 /*
  * Models on disk: safetensors (an 8-byte little-endian header length, a JSON header, the tensors' bytes), float32,
  * little-endian. The metadata holds "format" ("nmt"), "version", "config" (JSON), "source_vocabulary" and
- * "target_vocabulary" (JSON arrays of words), "history" (JSON array): safetensors wants every metadata value to be a
- * string. SentencePiece models stand behind the parameters as rows of bytes: "segmentation.joint", or
- * "segmentation.source" and "segmentation.target". A file is never trusted: sizes are multiplied with overflow checks,
- * offsets must lie inside the file without gap or overlap, names and shapes must be exactly the config's.
+ * "target_vocabulary" (JSON arrays of words), "history" (JSON array), "length_ratio" (a number): safetensors wants
+ * every metadata value to be a string. SentencePiece models stand behind the parameters as rows of bytes:
+ * "segmentation.joint", or "segmentation.source" and "segmentation.target". A file is never trusted: sizes are
+ * multiplied with overflow checks, offsets must lie inside the file without gap or overlap, names and shapes must be
+ * exactly the config's.
  */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H

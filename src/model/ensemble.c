@@ -1,5 +1,6 @@
 #include "model/ensemble.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -346,6 +347,9 @@ static nmt_status fill(nmt_model *made, nmt_model *const *members, const char *c
     TRY(memory_new(&of->members, count, sizeof *of->members, "an ensemble", error));
     for (size_t i = 1; i < count; i++) {
         TRY(check_member((member){members[0], names[0]}, (member){members[i], names[i]}, error));
+    }
+    for (size_t i = 0; i < count; i++) {
+        made->length_ratio = fmax(made->length_ratio, members[i]->length_ratio);
     }
     TRY(config_copy(&made->config, members[0]->config, error));
     TRY(vocabulary_copy(&made->source_words, members[0]->source_words, error));

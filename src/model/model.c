@@ -22,6 +22,7 @@ nmt_status model_describe(nmt_model **model, nmt_config *config, vocabulary *sou
         vocabulary_free(target_words);
         return status;
     }
+    made->length_ratio = 1;
     made->config = config;
     made->source_words = source_words;
     made->target_words = target_words;

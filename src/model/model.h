@@ -74,7 +74,12 @@ struct nmt_model {
     void *architecture;           /* what the interface keeps: layers and workspace */
     char *history;                /* JSON array of validations */
     char *version;                /* of the program that wrote it */
+    double length_ratio; /* target tokens a source token in the training text, > 0; 1 where that is not known */
 };
+
+/* No training text has a larger length_ratio than this, and no file may ask for one: it bounds what a translation is
+ * long. */
+enum { MODEL_LENGTH_RATIO_LIMIT = 1000 };
 
 /* A model that has its table of parameters and no block yet: what it takes is known before it is taken. Takes ownership
  * of config and vocabularies, also on failure. */

@@ -303,6 +303,11 @@ nmt_status safetensors_open(safetensors *from, const char *path, const char *for
     return check_metadata(from, format, error);
 }
 
+bool safetensors_has(const safetensors *from, const char *key)
+{
+    return json_get(from->metadata, key) != NULL;
+}
+
 nmt_status safetensors_text(const safetensors *from, const char *key, const char **text, nmt_error *error)
 {
     const json *value = json_get(from->metadata, key);

@@ -6,6 +6,7 @@
 #ifndef MODEL_SAFETENSORS_H
 #define MODEL_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,6 +41,9 @@ typedef struct safetensors {
 /* `format` is what the metadata must say it is. The caller's, also on failure: safetensors_close. */
 nmt_status safetensors_open(safetensors *from, const char *path, const char *format, nmt_error *error);
 void safetensors_close(safetensors *from);
+
+/* Whether the metadata has this key. */
+bool safetensors_has(const safetensors *from, const char *key);
 
 /* A value of the metadata: its text, borrowed; or the JSON of `type` that the text holds, the caller's: json_free. */
 nmt_status safetensors_text(const safetensors *from, const char *key, const char **text, nmt_error *error);

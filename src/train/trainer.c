@@ -103,6 +103,8 @@ static nmt_status open_text(trainer *run, segmenters *by, nmt_error *error)
         return copied;
     }
     TRY(model_create(&run->model, config, source_words, target_words, error));
+    const corpus_summary text = corpus_summarise(run->pairs);
+    run->model->length_ratio = fmin((double)text.target_tokens / (double)text.source_tokens, MODEL_LENGTH_RATIO_LIMIT);
     const segmenters own = *by;
     *by = (segmenters){NULL, NULL};
     return model_segment(run->model, own, error);

@@ -20,6 +20,7 @@ static void check_line(const char *line)
     if (length < sizeof again - 64) {
         REQUIRE(nbest_parse(&second, again, strlen(again), "list", 1, &error) == NMT_OK);
         REQUIRE(second.sentence == entry.sentence && second.text_length == entry.text_length);
+        REQUIRE(nbest_has_feature(again, &second, "added"));
     }
 }
 
