@@ -130,6 +130,19 @@ static void test_hash(void **state)
     assert_true(hash_bytes("attention", 9) == UINT64_C(0xbdad6b537a8458e6));
 }
 
+static void a_hash_with_a_key(void **state)
+{
+    (void)state;
+    /* The example of the paper's appendix A: SipHash-2-4 of the bytes 0 to 14 with the key of the bytes 0 to 15. */
+    const hash_key key = {{UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
+    const char bytes[] = "\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16";
+    assert_true(hash_siphash(&key, bytes, 15, 2, 4) == UINT64_C(0xa129ca6149be45e5));
+    const hash_key other = {{key.words[0], key.words[1] + 1}}, zero = {{0}};
+    assert_true(hash_siphash(&key, bytes, 15, 1, 3) != hash_siphash(&other, bytes, 15, 1, 3));
+    assert_true(hash_secret(bytes, 15) == hash_secret(bytes, 15) && hash_secret(bytes, 15) != hash_secret(bytes, 14));
+    assert_true(hash_secret(bytes, 15) != hash_siphash(&zero, bytes, 15, 1, 3)); /* a key was drawn */
+}
+
 /* ---- reader -------------------------------------------------------------------------------------------------------
  */
 
@@ -544,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_quote),
         cmocka_unit_test(test_quote_is_bounded),
         cmocka_unit_test(test_hash),
+        cmocka_unit_test(a_hash_with_a_key),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_byte_order_mark),
         cmocka_unit_test(test_offsets),

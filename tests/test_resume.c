@@ -410,6 +410,44 @@ static void another_text_is_refused(void **state)
     free(target.bytes);
 }
 
+/* The best model so far was measured on it. */
+static void another_validation_text_is_refused(void **state)
+{
+    (void)state;
+    training_run run;
+    train_anew(&run, SETTINGS("training.epochs=1"));
+    end_run(&run);
+    file_bytes target = read_bytes(support_path("valid.tgt"));
+    target.bytes[0] = target.bytes[0] == 'x' ? 'y' : 'x';
+    support_write_bytes("valid.tgt", target.bytes, target.length);
+    free(target.bytes);
+    check_refusal(NMT_INVALID, SETTINGS("training.epochs=2"),
+                  SETTINGS("validation text", support_path("valid.src"), support_path("valid.tgt")));
+    write_corpus();
+    go_on(SETTINGS("training.epochs=2"));
+}
+
+static void the_best_model_must_be_there(void **state)
+{
+    (void)state;
+    training_run run;
+    train_anew(&run, SETTINGS("training.epochs=1"));
+    end_run(&run);
+    file_bytes model = read_bytes(run_path("model.safetensors"));
+    assert_int_equal(unlink(run_path("model.safetensors")), 0);
+    run = (training_run){0};
+    train(&run, true, SETTINGS("training.epochs=2"));
+    assert_fails(&run, NMT_IO);
+    assert_int_equal(run.updates, 0);
+    assert_contains(run.error.message, run_path("model.safetensors"));
+    assert_contains(run.error.message, run_path("last.state"));
+    assert_contains(run.error.message, "No such file or directory");
+    end_run(&run);
+    support_write_bytes("run/model.safetensors", model.bytes, model.length);
+    free(model.bytes);
+    go_on(SETTINGS("training.epochs=2"));
+}
+
 static void other_words_in_a_vocabulary_file_are_refused(void **state)
 {
     (void)state;
@@ -437,6 +475,19 @@ static void there_must_be_a_state(void **state)
     end_run(&run);
 }
 
+/* The byte behind `before` becomes `byte`. */
+static void check_change_refused(const file_bytes *whole, const char *before, char byte, const char *field)
+{
+    char *found = memmem(whole->bytes, whole->length, before, strlen(before));
+    assert_non_null(found);
+    char *at = found + strlen(before);
+    const char kept = *at;
+    *at = byte;
+    support_write_bytes("run/last.state", whole->bytes, whole->length);
+    check_refusal(NMT_INVALID, SETTINGS(NULL), SETTINGS(field));
+    *at = kept;
+}
+
 static void a_damaged_state_is_refused(void **state)
 {
     (void)state;
@@ -452,6 +503,14 @@ static void a_damaged_state_is_refused(void **state)
     field[0] = 'W';
     support_write_bytes("run/last.state", whole.bytes, whole.length);
     check_refusal(NMT_INVALID, SETTINGS(NULL), SETTINGS("\"without_better\""));
+    field[0] = 'w';
+    check_change_refused(&whole, "\\\"update\\\":\\\"", '-', "\"update\"");
+    check_change_refused(&whole, "\\\"epoch\\\":\\\"", '0', "\"epoch\"");
+    char *entry = memmem(whole.bytes, whole.length, "\\\"update\\\":4,", strlen("\\\"update\\\":4,"));
+    assert_non_null(entry); /* in the history */
+    entry[2] = 'U';
+    support_write_bytes("run/last.state", whole.bytes, whole.length);
+    check_refusal(NMT_INVALID, SETTINGS(NULL), SETTINGS("\"history\""));
     free(whole.bytes);
 }
 
@@ -480,6 +539,8 @@ int main(void)
         cmocka_unit_test_teardown(another_configuration_is_refused_by_its_keys, remove_run_after),
         cmocka_unit_test_teardown(another_model_or_optimizer_is_refused_by_its_keys, remove_run_after),
         cmocka_unit_test_teardown(another_text_is_refused, remove_run_after),
+        cmocka_unit_test_teardown(another_validation_text_is_refused, remove_run_after),
+        cmocka_unit_test_teardown(the_best_model_must_be_there, remove_run_after),
         cmocka_unit_test_teardown(other_words_in_a_vocabulary_file_are_refused, remove_run_after),
         cmocka_unit_test_teardown(there_must_be_a_state, remove_run_after),
         cmocka_unit_test_teardown(a_damaged_state_is_refused, remove_run_after)};

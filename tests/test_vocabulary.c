@@ -5,7 +5,12 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <string.h>
+
+#include "core/hash.h"
 #include "data/vocabulary.h"
+#include "data/word_table.h"
 #include "support_files.h"
 
 static nmt_error error;
@@ -211,10 +216,34 @@ static void test_list(void **state)
                      "a\xff");
 }
 
+/* Nobody who writes a vocabulary knows where its words lie. */
+static void test_secret_places(void **state)
+{
+    (void)state;
+    word_table table = {0};
+    size_t known = 0;
+    for (int32_t i = 0; i < 100; i++) {
+        char word[16];
+        int32_t number;
+        snprintf(word, sizeof word, "w%d", (int)i);
+        assert_int_equal(word_table_add(&table, word, strlen(word), &number, &error), NMT_OK);
+        assert_int_equal(number, i);
+    }
+    for (size_t at = 0; at < table.slot_count; at++) {
+        if (table.slots[at].entry > 0) {
+            const char *word = word_table_word(&table, (int32_t)table.slots[at].entry - 1);
+            known += table.slots[at].hash == (uint32_t)(hash_bytes(word, strlen(word)) >> 32);
+        }
+    }
+    assert_true(known < 5);
+    word_table_free(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_secret_places),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_special_words_in_text_are_unknown),
         cmocka_unit_test(test_find_looks_at_the_length),

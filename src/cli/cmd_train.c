@@ -168,8 +168,7 @@ static int train(train_options *chosen)
     }
     nmt_config_free(config);
     if (status == NMT_INTERRUPTED && !chosen->quiet) {
-        message("train", "stopped (%s); the state is saved, --resume goes on from it",
-                signals_caught() != 0 ? strsignal(signals_caught()) : "as asked");
+        message("train", "%s: %s", signals_caught() != 0 ? strsignal(signals_caught()) : "as asked", error.message);
     }
     return command_end("train", status, &error);
 }

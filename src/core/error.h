@@ -10,12 +10,12 @@ nmt_status error_set(nmt_error *error, nmt_status status, const char *format, ..
 
 /* Returns from the calling function with the status of `call` unless it is NMT_OK; only where there is nothing to
  * clean up. */
-#define TRY(call)                      \
-    do {                               \
-        const nmt_status try_ = (call); \
-        if (try_ != NMT_OK) {          \
-            return try_;               \
-        }                              \
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        const nmt_status try_ = (call);                                                                                \
+        if (try_ != NMT_OK) {                                                                                          \
+            return try_;                                                                                               \
+        }                                                                                                              \
     } while (0)
 
 #endif

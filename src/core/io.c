@@ -80,11 +80,57 @@ bool io_write_all(int file, const char *bytes, size_t count)
     return true;
 }
 
+nmt_status io_check_regular(const char *path, const char *because, nmt_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return io_failure(error, path, "cannot be opened", errno);
+    }
+    return S_ISREG(status.st_mode)
+               ? NMT_OK
+               : error_set(error, NMT_INVALID, "%s: a regular file was expected, because %s; this is %s",
+                           quote_path(&(path_quotation){{0}}, path), because,
+                           S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device");
+}
+
+bool io_flush(int file)
+{
+    int result;
+    do {
+        result = fsync(file);
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+nmt_status io_directory_of(char **directory, const char *path, nmt_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return memory_copy_text(directory, ".", 1, "a path", error);
+    }
+    return memory_copy_text(directory, path, slash == path ? 1 : (size_t)(slash - path), "a path", error);
+}
+
+nmt_status io_flush_directory_of(const char *path, nmt_error *error)
+{
+    char *directory;
+    TRY(io_directory_of(&directory, path, error));
+    const int file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int cause = file < 0 ? errno : io_flush(file) ? 0 : errno;
+    /* One that may be written and not read cannot be flushed; and not every file system can do it. */
+    const bool done = cause == 0 || (file < 0 ? cause == EACCES : cause == EINVAL || cause == ENOTSUP);
+    if (file >= 0) {
+        close(file);
+    }
+    free(directory);
+    return done ? NMT_OK : io_failure(error, path, "cannot be flushed to disk", cause);
+}
+
 static nmt_status make_directory(const char *path, nmt_error *error)
 {
     struct stat status;
     if (mkdir(path, 0777) == 0) {
-        return NMT_OK;
+        return io_flush_directory_of(path, error);
     }
     const int cause = errno;
     if (stat(path, &status) != 0) {

@@ -15,6 +15,29 @@ nmt_status io_read_file(char **text, size_t *length, const char *path, size_t li
 /* Writes all of it, waiting where it must; false: errno says why not. */
 bool io_write_all(int file, const char *bytes, size_t count);
 
+/* Errors: NMT_IO; NMT_INVALID for anything but a regular file, which is expected "because ...". Asked by name: opening
+ * a pipe would wait for somebody to write to it. */
+nmt_status io_check_regular(const char *path, const char *because, nmt_error *error);
+
+/* Flushes the directory that holds `path` to disk, so that what was made or renamed in it lasts. */
+nmt_status io_flush_directory_of(const char *path, nmt_error *error);
+
+/* fsync, also where a signal comes. False with errno. */
+bool io_flush(int file);
+
+/* Errors: NMT_IO; NMT_INVALID for anything but a regular file, which is expected "because ...". Asked by name: opening
+ * a pipe would wait for somebody to write to it. */
+nmt_status io_check_regular(const char *path, const char *because, nmt_error *error);
+
+/* fsync, once more where a signal came. False with errno. */
+bool io_flush(int file);
+
+/* Flushes the directory that `path` is in to disk, so that what was made or renamed there lasts. */
+nmt_status io_flush_directory_of(const char *path, nmt_error *error);
+
+/* The directory part of `path`, "." where it has none. The caller's: free(). */
+nmt_status io_directory_of(char **directory, const char *path, nmt_error *error);
+
 /* Creates the directory and its parents where they are missing. */
 nmt_status io_make_directories(const char *path, nmt_error *error);
 

@@ -57,7 +57,7 @@ json *json_new_number(double number); /* written with as many digits as reading 
 json *json_new_boolean(bool truth);
 json *json_new_null(void);
 json *json_copy(const json *value);
-bool json_add(json *object, const char *key, json *value);   /* replaces a member of that name */
+bool json_add(json *object, const char *key, json *value); /* replaces a member of that name */
 bool json_append(json *array, json *value);
 
 /* Text of the value, indented by two spaces or on one line. The caller's: free(). NULL when out of memory. */

@@ -34,16 +34,6 @@ static void writer_free(nmt_writer *writer)
     free(writer);
 }
 
-/* The directory part of `path`, "." where it has none. */
-static nmt_status directory_of(char **directory, const char *path, nmt_error *error)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return memory_copy_text(directory, ".", 1, "a path", error);
-    }
-    return memory_copy_text(directory, path, slash == path ? 1 : (size_t)(slash - path), "a path", error);
-}
-
 /* A new file in `directory` under a name that nobody has; unlike mkstemp's it gets the mode that the umask leaves. */
 static int create_temporary(char **temporary, const char *directory, nmt_error *error)
 {
@@ -81,7 +71,7 @@ static int open_beside(nmt_writer *writer, const struct stat *existing, nmt_erro
     char *directory = NULL;
     int file = -1;
     if (memory_copy_text(&writer->target, target, strlen(target), "a path", error) != NMT_OK ||
-        directory_of(&directory, target, error) != NMT_OK) {
+        io_directory_of(&directory, target, error) != NMT_OK) {
         errno = ENOMEM;
     } else if (existing != NULL && access(target, W_OK) != 0) {
         file = -1; /* protected: renaming would go round that */
@@ -121,6 +111,9 @@ static nmt_status open_path(nmt_writer *writer, nmt_error *error)
 {
     struct stat status;
     const bool exists = stat(writer->path, &status) == 0;
+    if (!exists && lstat(writer->path, &status) == 0) {
+        return io_failure(error, writer->path, "is a link to what is not there", ENOENT);
+    }
     const int file = exists && !S_ISREG(status.st_mode) ? open(writer->path, O_WRONLY | O_CLOEXEC)
                                                         : open_beside(writer, exists ? &status : NULL, error);
     if (file < 0) {
@@ -170,23 +163,6 @@ nmt_status nmt_writer_flush(nmt_writer *writer, nmt_error *error)
     return io_failure(error, writer->path, "cannot be written", cause != 0 ? cause : EIO);
 }
 
-/* Makes a rename in the directory of `path` last. */
-static nmt_status flush_directory(const char *path, nmt_error *error)
-{
-    char *directory;
-    TRY(directory_of(&directory, path, error));
-    nmt_status status = NMT_OK;
-    const int file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file >= 0) { /* a directory that may be written and not read cannot be flushed */
-        if (fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP) {
-            status = io_failure(error, path, "cannot be flushed to disk", errno);
-        }
-        close(file);
-    }
-    free(directory);
-    return status;
-}
-
 /* 0, or the errno of closing; standard output stays open. */
 static int close_stream(nmt_writer *writer)
 {
@@ -206,7 +182,7 @@ static int close_stream(nmt_writer *writer)
 static nmt_status flush_and_close(nmt_writer *writer, nmt_error *error)
 {
     nmt_status status = nmt_writer_flush(writer, error);
-    if (status == NMT_OK && writer->temporary != NULL && fsync(writer->descriptor) != 0) {
+    if (status == NMT_OK && writer->temporary != NULL && !io_flush(writer->descriptor)) {
         status = io_failure(error, writer->path, "cannot be flushed to disk", errno);
     }
     const int cause = close_stream(writer);
@@ -222,7 +198,7 @@ nmt_status nmt_writer_commit(nmt_writer *writer, nmt_error *error)
         } else {
             free(writer->temporary);
             writer->temporary = NULL;
-            status = flush_directory(writer->target, error);
+            status = io_flush_directory_of(writer->target, error);
         }
     }
     nmt_writer_abandon(writer);

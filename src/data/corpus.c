@@ -220,17 +220,8 @@ static nmt_status expand_gzip(side *opened, nmt_error *error)
 
 static nmt_status side_open(side *opened, const char *path, nmt_error *error)
 {
-    struct stat status;
     TRY(memory_copy_text(&opened->path, path, strlen(path), "a path", error));
-    /* Asked by name first: opening a pipe would wait for somebody to write to it. */
-    if (stat(path, &status) != 0) {
-        return io_failure(error, path, "cannot be opened", errno);
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return error_set(
-            error, NMT_INVALID, "%s: a regular file was expected, because a corpus is read more than once; this is %s",
-            quote_path(&(path_quotation){{0}}, path), S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device");
-    }
+    TRY(io_check_regular(path, CORPUS_IS_READ_AGAIN, error));
     opened->file = open(path, O_RDONLY | O_CLOEXEC);
     return opened->file >= 0 ? expand_gzip(opened, error) : io_failure(error, path, "cannot be opened", errno);
 }

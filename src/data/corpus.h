@@ -17,6 +17,9 @@
 
 typedef struct corpus corpus;
 
+/* Why its files must be regular. */
+#define CORPUS_IS_READ_AGAIN "a corpus is read more than once"
+
 typedef struct corpus_options {
     const char *source_path, *target_path;
     text_options text;

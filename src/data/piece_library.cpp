@@ -105,7 +105,7 @@ bool train(const piece_training *how, piece_lines next, piece_sink take, void *c
             {"bos_id", "-1"},
             {"eos_id", "-1"},
             {"pad_id", "-1"},
-            {"max_sentence_length", "1000000"},
+            {"max_sentence_length", std::to_string(1 << 30)},
             {"num_threads", "1"},
             {"minloglevel", std::to_string(silent)},
         };

@@ -10,7 +10,7 @@ enum { FIRST_SLOTS = 1024 };
 
 static uint32_t hash_of(const char *word, size_t length)
 {
-    return (uint32_t)(hash_bytes(word, length) >> 32);
+    return (uint32_t)(hash_secret(word, length) >> 32);
 }
 
 const char *word_table_word(const word_table *table, int32_t number)

@@ -1,7 +1,7 @@
 /*
  * A set of words, numbered from 0 in the order in which they came. Open addressing with linear probing over at most
  * half full slots; a slot carries the hash, so that a word's bytes are looked at only where it matches and growing
- * moves no text.
+ * moves no text. The hash has a secret: nobody can write a file of words that collide and take quadratic time.
  */
 #ifndef DATA_WORD_TABLE_H
 #define DATA_WORD_TABLE_H

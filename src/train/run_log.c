@@ -42,6 +42,7 @@ static nmt_status cut_off(const char *path, uint64_t update, nmt_error *error)
     if (access(path, F_OK) != 0) {
         return NMT_OK;
     }
+    TRY(io_check_regular(path, "what is behind the state is cut off", error));
     TRY(io_read_file(&text, &length, path, SIZE_MAX - 2, error));
     const size_t kept = kept_length(text, length, update);
     free(text);
@@ -102,8 +103,13 @@ nmt_status run_log_event(run_log *log, json *event, nmt_error *error)
     }
     const size_t length = strlen(text);
     text[length] = '\n'; /* in the place of the NUL: the line is written at once */
+    const off_t before = lseek(log->file, 0, SEEK_END);
     const bool written = io_write_all(log->file, text, length + 1);
     const int cause = errno;
     free(text);
-    return written ? NMT_OK : io_failure(error, log->path, "cannot be written", cause);
+    if (written) {
+        return NMT_OK;
+    }
+    const bool whole = before >= 0 && ftruncate(log->file, before) == 0;
+    return io_failure(error, log->path, whole ? "cannot be written" : "cannot be written, half a line is left", cause);
 }

@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/quote.h"
 
 static nmt_status log_unknown(const trainer *run, corpus *pairs, const char *what, nmt_error *error)
 {
@@ -16,13 +17,14 @@ static nmt_status log_unknown(const trainer *run, corpus *pairs, const char *wha
 
 static void log_lock(const trainer *run)
 {
+    path_quotation directory;
     if (run->lock.unsupported) {
         run_log_line(&run->log, "%s: the file system has no locks: do not start a second run there",
-                     run->config->output.directory);
+                     quote_path(&directory, run->config->output.directory));
     }
     if (run->lock.dead != 0) {
         run_log_line(&run->log, "%s: taken over from process %ld, which is gone; unfinished files removed: %zu",
-                     run->config->output.directory, run->lock.dead, run->lock.removed);
+                     quote_path(&directory, run->config->output.directory), run->lock.dead, run->lock.removed);
     }
 }
 
@@ -61,5 +63,6 @@ nmt_status run_notes_start(const trainer *run, nmt_error *error)
 void run_notes_end(const trainer *run)
 {
     run_log_line(&run->log, "done: %" PRIu64 " updates in %.1f s, peak memory %.1f MB; model: %s", run->state.update,
-                 trainer_clock() - run->started, (double)memory_peak() / (1 << 20), run->model_path);
+                 trainer_clock() - run->started, (double)memory_peak() / (1 << 20),
+                 quote_path(&(path_quotation){{0}}, run->model_path));
 }

@@ -1,5 +1,6 @@
 #include "train/run_state.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static json *best_of(const best_models *kept)
     return list;
 }
 
-static json *fields_of(const run_state *state, const run_parts *parts, uint64_t fingerprint)
+static json *fields_of(const run_state *state, const run_parts *parts)
 {
     const nmt_model *model = parts->model;
     json *fields = json_new_object();
@@ -88,7 +89,9 @@ static json *fields_of(const run_state *state, const run_parts *parts, uint64_t 
         add_integer(fields, "update", state->update) && add_integer(fields, "optimizer_step", parts->rule->step) &&
         add_integer(fields, "without_better", state->without_better) &&
         add_integer(fields, "skipped", state->skipped) &&
-        add_integer(fields, "skipped_in_a_row", state->skipped_in_a_row) && add_integer(fields, "text", fingerprint) &&
+        add_integer(fields, "skipped_in_a_row", state->skipped_in_a_row) &&
+        add_integer(fields, "text", parts->training_fingerprint) &&
+        add_integer(fields, "validation_text", parts->validation_fingerprint) &&
         add_integer(fields, "words", words_fingerprint(model)) &&
         json_add(fields, "nats", json_new_number(state->nats)) &&
         json_add(fields, "tokens", json_new_number(state->tokens)) &&
@@ -107,14 +110,18 @@ static json *fields_of(const run_state *state, const run_parts *parts, uint64_t 
     return fields;
 }
 
-nmt_status run_state_save(const run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
-                          nmt_error *error)
+static nmt_status out_of_memory(const char *path, const char *what, nmt_error *error)
+{
+    return error_set(error, NMT_NO_MEMORY, "%s: out of memory: %s", quote_path(&(path_quotation){{0}}, path), what);
+}
+
+nmt_status run_state_save(const run_state *state, const run_parts *parts, const char *path, nmt_error *error)
 {
     block_list list;
     list_blocks(&list, parts);
-    json *fields = fields_of(state, parts, fingerprint);
+    json *fields = fields_of(state, parts);
     if (fields == NULL) {
-        return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the state of the run", path);
+        return out_of_memory(path, "the state of the run", error);
     }
     const nmt_status status =
         checkpoint_save_state(path, fields, list.blocks, list.count, parts->model->parameters.size, error);
@@ -171,7 +178,7 @@ static json *resolved(const json *object, const char *path, nmt_error *error)
     json *whole = config_to_json(config);
     nmt_config_free(config);
     if (whole == NULL) {
-        error_set(error, NMT_NO_MEMORY, "%s: out of memory: the configuration", path);
+        out_of_memory(path, "the configuration", error);
     }
     return whole;
 }
@@ -187,7 +194,7 @@ static nmt_status compare_configs(const json *was, const json *is, bool length_i
                                     length_is_free);
     }
     if (!complete) {
-        return error_set(error, NMT_NO_MEMORY, "%s: out of memory: the configuration", path);
+        return out_of_memory(path, "the configuration", error);
     }
     return list[0] == '\0'
                ? NMT_OK
@@ -229,9 +236,13 @@ static const json *take(field_reader *reader, const char *key, json_type type)
 static uint64_t take_integer(field_reader *reader, const char *key)
 {
     const json *value = take(reader, key, JSON_STRING);
-    char *end = NULL;
-    const uint64_t number = value != NULL ? strtoull(json_string(value), &end, 10) : 0;
-    if (value != NULL && (*json_string(value) == '\0' || *end != '\0')) {
+    if (value == NULL) {
+        return 0;
+    }
+    const char *text = json_string(value);
+    errno = 0;
+    const uint64_t number = strtoull(text, NULL, 10);
+    if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0' || errno != 0) {
         reader->missing = key;
     }
     return number;
@@ -262,7 +273,35 @@ static double take_newer_number(field_reader *reader, const char *key)
 
 static nmt_status unusable(const char *path, const char *key, nmt_error *error)
 {
-    return error_set(error, NMT_INVALID, "%s: expected the state of a run, found no usable \"%s\"", path, key);
+    return error_set(error, NMT_INVALID, "%s: expected the state of a run, found no usable \"%s\"",
+                     quote_path(&(path_quotation){{0}}, path), key);
+}
+
+/* What selection reads of it. */
+static void check_history(field_reader *reader, const json *history)
+{
+    for (const json *entry = json_first(history); entry != NULL; entry = json_next(entry)) {
+        const json *update = json_type_of(entry) == JSON_OBJECT ? json_get(entry, "update") : NULL;
+        if (update == NULL || json_type_of(update) != JSON_NUMBER) {
+            reader->missing = "history";
+        }
+    }
+}
+
+static nmt_status check_texts(const run_parts *parts, uint64_t training, const uint64_t *validation, const char *path,
+                              nmt_error *error)
+{
+    const nmt_config *config = parts->model->config;
+    const bool same_training = training == parts->training_fingerprint;
+    if (same_training && (validation == NULL || *validation == parts->validation_fingerprint)) {
+        return NMT_OK;
+    }
+    path_quotation from, source, target;
+    return error_set(error, NMT_INVALID,
+                     "%s: expected the %s text that the run was started with, found other text in %s or %s",
+                     quote_path(&from, path), same_training ? "validation" : "training",
+                     quote_path(&source, same_training ? config->data.validation_source : config->data.train_source),
+                     quote_path(&target, same_training ? config->data.validation_target : config->data.train_target));
 }
 
 /* Room for the best models, whose blocks follow. */
@@ -289,14 +328,15 @@ static nmt_status take_best(field_reader *reader, best_models *kept, nmt_error *
     return NMT_OK;
 }
 
-static nmt_status fill(run_state *state, const run_parts *parts, uint64_t fingerprint, const json *fields,
-                       const char *path, nmt_error *error)
+static nmt_status fill(run_state *state, const run_parts *parts, const json *fields, const char *path, nmt_error *error)
 {
     const nmt_model *model = parts->model;
     field_reader reader = {fields, NULL};
     const json *config = take(&reader, "config", JSON_OBJECT);
     const json *history = take(&reader, "history", JSON_ARRAY);
     const uint64_t text = take_integer(&reader, "text"), words = take_integer(&reader, "words");
+    const uint64_t validation_text = take_newer_integer(&reader, "validation_text");
+    const bool has_validation_text = json_get(fields, "validation_text") != NULL;
     *state = (run_state){.epoch = take_integer(&reader, "epoch"),
                          .batch = take_integer(&reader, "batch"),
                          .update = take_integer(&reader, "update"),
@@ -312,37 +352,35 @@ static nmt_status fill(run_state *state, const run_parts *parts, uint64_t finger
                          .on_plateau = take_newer_integer(&reader, "on_plateau"),
                          .learning_rate = take_newer_number(&reader, "learning_rate")};
     parts->rule->step = take_integer(&reader, "optimizer_step");
+    if (history != NULL) {
+        check_history(&reader, history);
+    }
+    if (state->epoch == 0) {
+        reader.missing = "epoch";
+    }
     if (reader.missing != NULL) {
         return unusable(path, reader.missing, error);
     }
     TRY(check_config(config, model->config, path, error));
-    path_quotation from, source, target;
-    if (text != fingerprint) {
-        return error_set(error, NMT_INVALID,
-                         "%s: expected the training text that the run was started with, found other "
-                         "text in %s or %s",
-                         quote_path(&from, path), quote_path(&source, model->config->data.train_source),
-                         quote_path(&target, model->config->data.train_target));
-    }
+    TRY(check_texts(parts, text, has_validation_text ? &validation_text : NULL, path, error));
     if (words != words_fingerprint(model)) {
         return error_set(error, NMT_INVALID,
                          "%s: expected the vocabularies that the run was started with, found other words",
-                         quote_path(&from, path));
+                         quote_path(&(path_quotation){{0}}, path));
     }
     TRY(take_best(&reader, parts->kept, error));
     if (reader.missing != NULL) {
         return unusable(path, reader.missing, error);
     }
     state->history = json_copy(history);
-    return state->history != NULL ? NMT_OK : error_set(error, NMT_NO_MEMORY, "%s: out of memory: the history", path);
+    return state->history != NULL ? NMT_OK : out_of_memory(path, "the history", error);
 }
 
-nmt_status run_state_load(run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
-                          nmt_error *error)
+nmt_status run_state_load(run_state *state, const run_parts *parts, const char *path, nmt_error *error)
 {
     json *fields;
     TRY(checkpoint_load_fields(path, &fields, error));
-    const nmt_status status = fill(state, parts, fingerprint, fields, path, error);
+    const nmt_status status = fill(state, parts, fields, path, error);
     json_free(fields);
     TRY(status);
     block_list list;

@@ -39,20 +39,19 @@ typedef struct run_parts {
     optimizer *rule;
     real *average;     /* [parameters.size], or NULL */
     best_models *kept; /* at most as many as its capacity */
+    /* Of the text, see corpus_summary; 0: there is none. */
+    uint64_t training_fingerprint, validation_fingerprint;
 } run_parts;
 
-/* `fingerprint` tells the training text; see corpus_summary. */
-nmt_status run_state_save(const run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
-                          nmt_error *error);
+nmt_status run_state_save(const run_state *state, const run_parts *parts, const char *path, nmt_error *error);
 
 /* The segmenters of the run, whose piece models are not learned again. The caller's: segmenters_free. Errors: as below.
  */
 nmt_status run_state_load_segmenters(segmenters *both, const nmt_config *config, const char *path, nmt_error *error);
 
 /* Restores state and parts. Errors: NMT_INVALID that lists the keys of the configuration that differ, or says that the
- * training text is another. Threads, output directory and, unless the learning rate follows from it, the length of the
+ * text is another. Threads, output directory and, unless the learning rate follows from it, the length of the
  * run may change. */
-nmt_status run_state_load(run_state *state, const run_parts *parts, uint64_t fingerprint, const char *path,
-                          nmt_error *error);
+nmt_status run_state_load(run_state *state, const run_parts *parts, const char *path, nmt_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 nmt_status selection_save_state(trainer *run, nmt_error *error)
 {
     const run_parts parts = trainer_parts(run);
-    return run_state_save(&run->state, &parts, corpus_summarise(run->pairs).fingerprint, run->state_path, error);
+    return run_state_save(&run->state, &parts, run->state_path, error);
 }
 
 /* The parameters that are validated and kept: those that are learned, or their average. */

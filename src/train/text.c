@@ -22,6 +22,7 @@ static nmt_status next_raw_line(line_source *from, const char **line, size_t *le
 {
     for (*line = NULL; *line == NULL && from->path < from->path_count;) {
         if (from->reader == NULL) {
+            TRY(io_check_regular(from->paths[from->path], CORPUS_IS_READ_AGAIN, error));
             TRY(nmt_reader_open(&from->reader, from->paths[from->path], error));
         }
         TRY(nmt_reader_next(from->reader, line, length, error));

@@ -36,7 +36,13 @@ double trainer_clock(void)
 
 run_parts trainer_parts(trainer *run)
 {
-    return (run_parts){.model = run->model, .rule = &run->rule, .average = run->average, .kept = &run->kept};
+    return (run_parts){.model = run->model,
+                       .rule = &run->rule,
+                       .average = run->average,
+                       .kept = &run->kept,
+                       .training_fingerprint = corpus_summarise(run->pairs).fingerprint,
+                       .validation_fingerprint =
+                           run->validates ? corpus_summarise(run->validation.pairs).fingerprint : 0};
 }
 
 const char *trainer_last_good(const trainer *run)
@@ -90,6 +96,11 @@ static nmt_status make_averages(trainer *run, nmt_error *error)
     return NMT_OK;
 }
 
+static bool asked_to_stop(const nmt_train_observer *observer)
+{
+    return observer != NULL && observer->should_stop != NULL && observer->should_stop(observer->context);
+}
+
 /* The text and a model for it, without numbers yet. */
 static nmt_status open_text(trainer *run, segmenters *by, nmt_error *error)
 {
@@ -135,11 +146,24 @@ static nmt_status make_model(trainer *run, bool resume, nmt_error *error)
     return optimizer_create(&run->rule, &options, run->model->parameters.size, error);
 }
 
+/* What comes is held against the best model, which nothing else has. */
+static nmt_status check_best_model(const trainer *run, nmt_error *error)
+{
+    if (!run->state.has_best || access(run->model_path, R_OK) == 0) {
+        return NMT_OK;
+    }
+    const int cause = errno;
+    path_quotation model, state;
+    return error_set(error, NMT_IO, "%s: the best model of the run that %s goes on with cannot be read: %s",
+                     quote_path(&model, run->model_path), quote_path(&state, run->state_path), strerror(cause));
+}
+
 static nmt_status start_state(trainer *run, bool resume, nmt_error *error)
 {
     if (resume) {
         const run_parts parts = trainer_parts(run);
-        return run_state_load(&run->state, &parts, corpus_summarise(run->pairs).fingerprint, run->state_path, error);
+        TRY(run_state_load(&run->state, &parts, run->state_path, error));
+        return check_best_model(run, error);
     }
     run->state = (run_state){.epoch = 1, .history = json_new_array()};
     return run->state.history != NULL ? NMT_OK : error_set(error, NMT_NO_MEMORY, "out of memory: the history");
@@ -199,6 +223,9 @@ static nmt_status set_up(trainer *run, const nmt_train_options *options, const n
         TRY(validation_open(&run->validation, run->model, error));
     }
     TRY(start_state(run, options->resume, error));
+    if (asked_to_stop(observer)) {
+        return error_set(error, NMT_INTERRUPTED, "stopped before the first update; nothing was changed");
+    }
     return open_log(run, options->resume, observer, error);
 }
 
@@ -221,18 +248,13 @@ static void tear_down(trainer *run)
 
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
-static bool asked_to_stop(const trainer *run)
-{
-    const nmt_train_observer *observer = run->log.observer;
-    return observer != NULL && observer->should_stop != NULL && observer->should_stop(observer->context);
-}
-
 static nmt_status stop_early(trainer *run, nmt_error *error)
 {
     TRY(selection_check_parameters(run, error));
     TRY(selection_save_state(run, error));
-    return error_set(error, NMT_INTERRUPTED, "stopped behind update %" PRIu64 "; resume from %s", run->state.update,
-                     run->state_path);
+    return error_set(error, NMT_INTERRUPTED,
+                     "stopped behind update %" PRIu64 "; the state is saved in %s, --resume goes on", run->state.update,
+                     quote_path(&(path_quotation){{0}}, run->state_path));
 }
 
 static bool has_all_updates(const trainer *run)
@@ -253,7 +275,7 @@ static nmt_status run_epoch(trainer *run, const epoch_plan *plan, nmt_error *err
             TRY(selection_validate(run, error));
             TRY(selection_save_state(run, error));
         }
-        if (asked_to_stop(run)) {
+        if (asked_to_stop(run->log.observer)) {
             return stop_early(run, error);
         }
     }

@@ -2,11 +2,14 @@
 
 #include <nmt/evaluate.h>
 #include <nmt/translate.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/io.h"
 #include "core/memory.h"
+#include "core/quote.h"
+#include "decode/sentence.h"
 
 static text_options text_options_of(const nmt_config *config)
 {
@@ -46,6 +49,18 @@ static nmt_status read_lines(text_lines *lines, const char *path, text_options o
     return status;
 }
 
+/* Translating them all comes after an epoch's work, which a line that cannot be read would cost. */
+static nmt_status check_sources(const validation *set, const nmt_model *model, const char *path, nmt_error *error)
+{
+    sentence *read;
+    char what[QUOTE_PATH_CAPACITY + 8];
+    snprintf(what, sizeof what, "%s: line", quote_path(&(path_quotation){{0}}, path));
+    TRY(sentences_create(&read, (const char *const *)set->sources.text, set->sources.count, model, SENTENCE_SOURCE,
+                         what, error));
+    sentences_free(read, set->sources.count);
+    return NMT_OK;
+}
+
 static nmt_status open_text(validation *set, const nmt_model *model, nmt_error *error)
 {
     const nmt_config *config = model->config;
@@ -62,6 +77,7 @@ static nmt_status open_text(validation *set, const nmt_model *model, nmt_error *
     if (set->bleu) {
         TRY(read_lines(&set->sources, options.source_path, options.text, error));
         TRY(read_lines(&set->references, options.target_path, options.text, error));
+        TRY(check_sources(set, model, options.source_path, error));
         if (set->references.count != set->sources.count) {
             return error_set(error, NMT_INVALID, "%s: the text changed while it was being read", options.target_path);
         }

@@ -1,6 +1,7 @@
 """Disks that are full, directories that cannot be written, writes that are cut short, flushes and renames that fail: the
 old files stay whole, the message names path and cause, the exit status is 1."""
 import errno
+import json
 import os
 import shutil
 import time
@@ -32,6 +33,8 @@ class Files(Faults):
         """Each file as it was or a complete later one, and nothing else in the directory."""
         self.assertEqual(self.listing(), ["curves.svg", "last.state", "log.jsonl", "model.safetensors"], context)
         self.assert_model_is_whole()
+        for line in self.read("run/log.jsonl").decode().splitlines():
+            json.loads(line)  # no half line
         self.succeed(self.train(how="--resume", more=["--set", "training.epochs=3"]))
 
     def reset(self):

@@ -65,18 +65,25 @@ class Kill(Faults):
             self.check_goes_on(fault)
 
     def test_while_a_model_is_being_replaced(self):
-        """Killed behind each rename in turn, of the model and of the state, and going on every time."""
+        """Killed before the third rename of each start, behind a model and a state: going on gets one validation further,
+        until there are no three left."""
         renames = self.counts(CONFIG + ["--output", self.path("counted")])["rename"]
+        resumed = 0
         for _ in range(renames):
-            process = self.start(self.go_on(), fault="rename:2:kill")
+            how = self.go_on()
+            resumed += how[-1] == "--resume"
+            process = self.start(how, fault="rename:3:kill")
             _, errors = process.communicate()
             if process.returncode == 0:
                 break
+            self.assertEqual(process.returncode, -signal.SIGKILL, errors)
             self.assert_model_is_whole()
+        self.assertGreater(resumed, 2)
+        self.assertEqual(process.returncode, 0)
         self.check_goes_on("renames")
 
     def test_first_signal_saves(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = self.start(CONFIG + ["--output", self.path("run"), "--overwrite", "--set",
                                            "training.epochs=100000"])
             while self.read("run/last.state") is None and process.poll() is None:
@@ -85,9 +92,30 @@ class Kill(Faults):
             _, errors = process.communicate(timeout=60)
             self.assertEqual(result(process, errors)[0], 128 + number, errors)
             self.assertIn(b"--resume goes on", errors)
+            self.assertIn(self.path("run/last.state").encode(), errors)
             self.assertEqual(self.listing(), ["last.state", "log.jsonl", "model.safetensors"])
             self.assert_model_is_whole()
             shutil.rmtree(self.path("run"))
+
+    def test_a_signal_before_the_first_update_changes_nothing(self):
+        self.succeed(self.train(more=["--set", "training.epochs=2"]))
+        before, log = self.files(), self.read("run/log.jsonl")
+        self.write_corpus(200000)
+        process = self.start(CONFIG + ["--output", self.path("run"), "--overwrite",
+                                       "--set", "data.train_source=" + self.path("source"),
+                                       "--set", "data.train_target=" + self.path("target")])
+        while "run.lock" not in self.listing() and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(result(process, errors)[0], 128 + signal.SIGINT, errors)
+        self.assertIn(b"nothing was changed", errors)
+        self.assertEqual((self.files(), self.read("run/log.jsonl")), (before, log))
+
+    def write_corpus(self, lines):
+        for name in ("source", "target"):
+            with open(self.path(name), "w") as file:
+                file.writelines("word%d and more\n" % (line % 1000) for line in range(lines))
 
     def test_second_signal_ends_at_once(self):
         """The first comes while a state is being saved and cannot be; the second must not wait for that."""

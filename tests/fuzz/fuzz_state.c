@@ -35,12 +35,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(optimizer_create(&rule, &options, model->parameters.size, &error) == NMT_OK);
     }
     best_models kept = {.capacity = 2, .size = model->parameters.size};
-    const run_parts parts = {.model = model, .rule = &rule, .kept = &kept};
-    if (run_state_load(&state, &parts, 1, fuzz_safetensors(0, data, size), &error) == NMT_OK) {
+    const run_parts parts = {.model = model, .rule = &rule, .kept = &kept, .training_fingerprint = 1};
+    if (run_state_load(&state, &parts, fuzz_safetensors(0, data, size), &error) == NMT_OK) {
         for (size_t i = 0; i < model->parameters.size; i++) {
             REQUIRE(isfinite(model->block[i]) && isfinite(rule.slots[0][i]) && isfinite(rule.slots[1][i]));
         }
-        REQUIRE(json_type_of(state.history) == JSON_ARRAY);
+        REQUIRE(json_type_of(state.history) == JSON_ARRAY && state.epoch > 0);
+        for (const json *entry = json_first(state.history); entry != NULL; entry = json_next(entry)) {
+            REQUIRE(json_type_of(json_get(entry, "update")) == JSON_NUMBER);
+        }
     } else {
         REQUIRE(error.message[0] != '\0');
     }
