@@ -1,6 +1,7 @@
 """A run that is killed or interrupted, at whatever moment, leaves a complete earlier state, and goes on from it to the
 bytes of a run that nothing happened to."""
 import json
+import os
 import shutil
 import signal
 import time
@@ -54,6 +55,8 @@ class Kill(Faults):
         self.check_goes_on("after %d kills" % kills)
 
     def test_in_the_middle_of_every_write(self):
+        for name in ("counted", "run"):
+            os.mkdir(self.path(name))  # so that each run finds one, and makes the same calls
         counts = self.counts(CONFIG + ["--output", self.path("counted")])
         moments = [(call, number) for call in ("open", "write", "fsync", "rename", "close")
                    for number in range(1, counts[call] + 1)]
