@@ -188,6 +188,13 @@ static void built_values_print(void **state)
     json_free(copy);
     json_free(again);
     assert_false(json_append(NULL, json_new_null()));
+    json *numbers = json_new_array();
+    json_drop_first(numbers);
+    assert_true(json_append(numbers, json_new_number(1)) && json_append(numbers, json_new_number(2)));
+    json_drop_first(numbers);
+    assert_int_equal(json_count(numbers), 1);
+    assert_true(json_number(json_first(numbers)) == 2);
+    json_free(numbers);
     assert_false(json_add(NULL, "a", json_new_null()));
     json *empty = json_new_array();
     assert_false(json_append(empty, NULL));

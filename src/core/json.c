@@ -183,6 +183,11 @@ bool json_add(json *object, const char *key, json *value)
     return replaced;
 }
 
+void json_drop_first(json *array)
+{
+    cJSON_DeleteItemFromArray((cJSON *)array, 0);
+}
+
 bool json_append(json *array, json *value)
 {
     if (array == NULL || value == NULL || !cJSON_AddItemToArray((cJSON *)array, (cJSON *)value)) {

@@ -59,6 +59,7 @@ json *json_new_null(void);
 json *json_copy(const json *value);
 bool json_add(json *object, const char *key, json *value); /* replaces a member of that name */
 bool json_append(json *array, json *value);
+void json_drop_first(json *array); /* its first element, if it has one */
 
 /* Text of the value, indented by two spaces or on one line. The caller's: free(). NULL when out of memory. */
 char *json_print(const json *value, bool indented);

@@ -39,6 +39,9 @@ static bool add_result(const trainer *run, json *entry, const validation_result 
            (!run->validation.bleu || json_add(entry, "validation_bleu", json_new_number(result->bleu)));
 }
 
+/* Model and state hold the last so many validations, all that reading them again allows; the log holds all. */
+enum { HISTORY_LIMIT = 100000 };
+
 static nmt_status remember(trainer *run, const validation_result *result, nmt_error *error)
 {
     const run_state *state = &run->state;
@@ -57,6 +60,9 @@ static nmt_status remember(trainer *run, const validation_result *result, nmt_er
     if (!complete || !json_append(state->history, entry)) {
         json_free(event);
         return error_set(error, NMT_NO_MEMORY, "out of memory: the history");
+    }
+    if (json_count(state->history) > HISTORY_LIMIT) {
+        json_drop_first(state->history);
     }
     if (event != NULL) {
         json_add(event, "seconds", json_new_number(trainer_clock() - run->started));
