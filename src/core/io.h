@@ -19,16 +19,6 @@ bool io_write_all(int file, const char *bytes, size_t count);
  * a pipe would wait for somebody to write to it. */
 nmt_status io_check_regular(const char *path, const char *because, nmt_error *error);
 
-/* Flushes the directory that holds `path` to disk, so that what was made or renamed in it lasts. */
-nmt_status io_flush_directory_of(const char *path, nmt_error *error);
-
-/* fsync, also where a signal comes. False with errno. */
-bool io_flush(int file);
-
-/* Errors: NMT_IO; NMT_INVALID for anything but a regular file, which is expected "because ...". Asked by name: opening
- * a pipe would wait for somebody to write to it. */
-nmt_status io_check_regular(const char *path, const char *because, nmt_error *error);
-
 /* fsync, once more where a signal came. False with errno. */
 bool io_flush(int file);
 
