@@ -44,9 +44,9 @@ typedef struct nmt_train_options {
  * Trains as `config` says and writes `model.safetensors` (the best model by the configured metric),
  * `last.state` (what a resumed run needs), `log.jsonl` and at its end `curves.svg` into the configured output
  * directory. `options` and `observer` may be NULL. Returns NMT_INVALID when another run, which is named, is using that
- * directory, or when it holds a model or a state and neither option is set; NMT_INTERRUPTED after saving when the
- * observer asked to stop; NMT_NOT_FINITE when loss or gradient was NaN or infinite (the last good model stays as it
- * is).
+ * directory, or when it holds a model or a state and neither option is set; NMT_INTERRUPTED when the observer
+ * asked to stop, after saving or before anything was changed; NMT_NOT_FINITE when loss or gradient was NaN or infinite
+ * (the last good model stays as it is).
  */
 NMT_API nmt_status nmt_train(const nmt_config *config, const nmt_train_options *options,
                              const nmt_train_observer *observer, nmt_error *error);
