@@ -72,6 +72,21 @@ void decoder_layout_joined_gradient(const decoder *layer, decoder_workspace *wor
         o->readout_embedding ? columns_of(work->dfeatures, D + C, F) : columns_own(space, rows, o->embedding_size);
 }
 
+/* The cell sees the same numbers at each row of a word. */
+static bool takes_words_once(const decoder *layer, bool training)
+{
+    const decoder_options *o = &layer->options;
+    return !training || (o->dropout_embedding <= 0 && o->dropout_word <= 0 && o->dropout_input <= 0);
+}
+
+static void layout_words(const decoder *layer, decoder_workspace *work, arena *space, size_t rows, bool training)
+{
+    const size_t E = layer->options.embedding_size;
+    const bool once = takes_words_once(layer, training);
+    lookup_layout(&work->words, space, rows, 3 * layer->options.hidden, once);
+    work->word_rows = once ? columns_own(space, rows, E) : work->cell_embedded.seen;
+}
+
 static void layout_gradient(const decoder *layer, decoder_workspace *work, arena *space, const sequences *source,
                             size_t rows, size_t width)
 {
@@ -81,6 +96,7 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
     gru_layout_gradient(&layer->second, &work->second_gradient, space, rows);
     work->embedding_mask =
         o->dropout_embedding > 0 || o->dropout_word > 0 ? arena_reals(space, rows * o->embedding_size) : NULL;
+    work->dword_rows = arena_reals(space, takes_words_once(layer, true) ? rows * o->embedding_size : 0);
     work->carry = arena_reals(space, width * D);
     work->dinitial = arena_reals(space, width * D);
     work->dsummary = arena_reals(space, source->count * o->annotation);
@@ -110,6 +126,7 @@ void decoder_layout(const decoder *layer, decoder_workspace *work, arena *space,
     layer->options.order->layout(layer, work, space, rows);
     stack_layout(&layer->above, &work->above, space, &work->state, &work->output, rows, width, with_gradient);
     layout_dropped(layer, work, space, rows, with_gradient);
+    layout_words(layer, work, space, rows, with_gradient);
     readout_layout(&layer->readout, &work->readout, space, rows, with_gradient);
     if (with_gradient) {
         layout_gradient(layer, work, space, source, rows, width);
@@ -184,8 +201,13 @@ static void embed(const decoder *layer, const weights_view *theta, decoder_works
         dropout_apply(work->embedded.data, work->embedded.stride, work->embedding_mask, rows, E);
     }
     dropped_forward(&work->cell_embedded, 0, rows);
-    weights_forward(theta, work->trace.gates, 3 * D, work->cell_embedded.seen.data, work->cell_embedded.seen.stride,
-                    layer->cell.weight_ih, layer->cell.input, gru_input_bias(&layer->cell), rows, 3 * D, E);
+    lookup_find(&work->words, id, rows);
+    if (work->words.place != NULL) {
+        embedding_forward(work->word_rows.data, E, theta->block + layer->embedding, work->words.id,
+                          work->words.distinct, E);
+    }
+    lookup_forward(&work->words, theta, work->trace.gates, 3 * D, work->word_rows.data, work->word_rows.stride,
+                   layer->cell.weight_ih, layer->cell.input, gru_input_bias(&layer->cell), 3 * D, E);
 }
 
 void decoder_ask(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
@@ -359,17 +381,26 @@ static void cell_weights(const decoder *layer, const weights_view *theta, real *
 {
     const size_t D = layer->options.hidden, E = layer->options.embedding_size;
     const size_t N = target->tokens, I = layer->cell.input;
-    const real *dgates = work->gradient.input;
-    const columns *dembedded = &work->dembedded, *embedded = &work->cell_embedded.seen, *fed = &work->cell_fed.seen;
+    real *dgates = work->gradient.input;
+    const columns *dembedded = &work->dembedded, *embedded = &work->word_rows, *fed = &work->cell_fed.seen;
+    const lookup *words = &work->words;
     real *dW = dtheta + layer->cell.weight_ih;
     gru_backward_weights(&layer->cell, dtheta, &work->trace, &work->gradient, N);
-    linear_backward_weight(dW, I, dgates, 3 * D, embedded->data, embedded->stride, N, 3 * D, E);
     if (layer->fed > 0) {
         linear_backward_weight(dW + E, I, dgates, 3 * D, fed->data, fed->stride, N, 3 * D, layer->fed);
     }
-    const columns seen = dropped_backward_begin(&work->cell_embedded, dembedded, 0, N);
-    weights_backward_input(theta, seen.data, seen.stride, dgates, 3 * D, layer->cell.weight_ih, I, N, 3 * D, E);
-    dropped_backward_end(&work->cell_embedded, dembedded, 0, N);
+    const columns sums = lookup_sum(words, dgates, 3 * D, 3 * D);
+    linear_backward_weight(dW, I, sums.data, sums.stride, embedded->data, embedded->stride, words->distinct, 3 * D, E);
+    if (words->place != NULL) {
+        memset(work->dword_rows, 0, words->distinct * E * sizeof *work->dword_rows);
+        weights_backward_input(theta, work->dword_rows, E, sums.data, sums.stride, layer->cell.weight_ih, I,
+                               words->distinct, 3 * D, E);
+        embedding_backward(dtheta + layer->embedding, work->dword_rows, E, words->id, words->distinct, E);
+    } else {
+        const columns seen = dropped_backward_begin(&work->cell_embedded, dembedded, 0, N);
+        weights_backward_input(theta, seen.data, seen.stride, dgates, 3 * D, layer->cell.weight_ih, I, N, 3 * D, E);
+        dropped_backward_end(&work->cell_embedded, dembedded, 0, N);
+    }
     if (work->embedding_mask != NULL) {
         dropout_apply(dembedded->data, dembedded->stride, work->embedding_mask, N, E);
     }

@@ -31,6 +31,7 @@
 #include "layers/attention.h"
 #include "layers/columns.h"
 #include "layers/gru.h"
+#include "layers/lookup.h"
 #include "layers/parameters.h"
 #include "layers/readout.h"
 #include "model/decoder_stack.h"
@@ -100,6 +101,8 @@ typedef struct decoder_workspace {
     real *features;                  /* [N,F] */
     columns state, output;           /* [N,D] each: of the cell, of the last layer; of one layer the same */
     columns context, embedded;       /* [N,C] [N,E], in the features where they are part of them, as the output is */
+    lookup words;                    /* of the target, as the cell reads them: */
+    columns word_rows;               /* [U,E] embeddings */
     columns asking;                  /* [N,D] the states that attention is asked with */
     columns fed;                     /* [N, fed] the cell's input behind E y */
     bool feeds_features;             /* what is fed are the features of the step before */
@@ -121,6 +124,7 @@ typedef struct decoder_workspace {
     gru_gradient second_gradient;
     real *dfeatures;                      /* [N,F] */
     columns doutput, dcontext, dembedded; /* [N,D] [N,C] [N,E]: in dfeatures where they are part of them */
+    real *dword_rows;                     /* [U,E] where words are taken once */
     real *dcombination;                   /* Luong: [N,D] gradient before the tanh of s~ */
     real *carry;                          /* [B,D] gradient at the state, on its way to the step before */
     real *dinitial;                       /* [B,D] */

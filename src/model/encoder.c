@@ -34,11 +34,15 @@ void encoder_declare(encoder *layer, parameter_table *table, const encoder_optio
     }
 }
 
+static bool drops_words(const encoder *layer)
+{
+    return layer->options.dropout_embedding > 0 || layer->options.dropout_word > 0;
+}
+
 /* What backward needs of one layer at a time is the same for all. */
 static void layout_gradient(const encoder *layer, encoder_workspace *work, arena *space, const sequences *source)
 {
     const size_t N = source->tokens, H = layer->options.hidden, E = layer->options.embedding_size;
-    const bool drops = layer->options.dropout_embedding > 0 || layer->options.dropout_word > 0;
     for (int d = 0; d < DIRECTIONS; d++) {
         encoder_direction_workspace *first = &work->layer[0].direction[d];
         gru_layout_gradient(&layer->direction[0][d], &first->gradient, space, N);
@@ -52,7 +56,7 @@ static void layout_gradient(const encoder *layer, encoder_workspace *work, arena
         work->layer[index].dinput = arena_reals(space, N * layer->direction[index][FORWARD].input);
     }
     work->dannotations = arena_reals(space, N * 2 * H);
-    work->embedding_mask = drops ? arena_reals(space, N * E) : NULL;
+    work->embedding_mask = drops_words(layer) ? arena_reals(space, N * E) : NULL;
     work->annotation_mask = layer->options.dropout_annotation > 0 ? arena_reals(space, N * 2 * H) : NULL;
 }
 
@@ -62,6 +66,7 @@ void encoder_layout(const encoder *layer, encoder_workspace *work, arena *space,
     const size_t N = source->tokens, B = source->count, H = layer->options.hidden;
     *work = (encoder_workspace){.annotations = arena_reals(space, N * 2 * H),
                                 .start = arena_take(space, B, sizeof(uint32_t))};
+    lookup_layout(&work->words, space, N, 3 * H, !(with_gradient && drops_words(layer)));
     for (size_t index = 0; index < layer->options.layers; index++) {
         work->layer[index].input = arena_reals(space, N * layer->direction[index][FORWARD].input);
         for (int d = 0; d < DIRECTIONS; d++) {
@@ -172,8 +177,14 @@ static void layer_forward(encoder_pass *pass)
     for (int d = 0; d < DIRECTIONS; d++) {
         const gru *cell = &pass->layer->direction[pass->index][d];
         gru_draw_mask(cell, &work->direction[d].trace, pass->source->count);
-        weights_forward(pass->theta, work->direction[d].trace.gates, 3 * H, work->input, cell->input, cell->weight_ih,
-                        cell->input, gru_input_bias(cell), N, 3 * H, cell->input);
+        real *gates = work->direction[d].trace.gates;
+        if (pass->index == 0) {
+            lookup_forward(&pass->work->words, pass->theta, gates, 3 * H, work->input, cell->input, cell->weight_ih,
+                           cell->input, gru_input_bias(cell), 3 * H, cell->input);
+        } else {
+            weights_forward(pass->theta, gates, 3 * H, work->input, cell->input, cell->weight_ih, cell->input,
+                            gru_input_bias(cell), N, 3 * H, cell->input);
+        }
     }
     parallel_for(DIRECTIONS, 1, directions_forward, pass);
     join_directions(pass);
@@ -188,7 +199,8 @@ void encoder_forward(const encoder *layer, const weights_view *theta, encoder_wo
         work->start[row] = start;
         start += source->length[row];
     }
-    embedding_forward(embedded, E, theta->block + layer->embedding, source->id, N, E);
+    lookup_find(&work->words, source->id, N);
+    embedding_forward(embedded, E, theta->block + layer->embedding, work->words.id, work->words.distinct, E);
     if (work->embedding_mask != NULL) {
         dropout_mask(work->embedding_mask, N * E, layer->options.dropout_embedding, work->embedding_key);
         dropout_mask_rows(work->embedding_mask, N, E, layer->options.dropout_word, work->word_key);
@@ -247,7 +259,9 @@ static void start_input_gradient(const encoder_pass *pass, real *dinput, size_t 
 static void layer_backward(encoder_pass *pass, real *dtheta)
 {
     encoder_layer_workspace *work = &pass->work->layer[pass->index];
+    const lookup *words = pass->index == 0 ? &pass->work->words : NULL;
     const size_t N = pass->source->tokens, H = pass->layer->options.hidden;
+    const size_t inputs = words != NULL ? words->distinct : N;
     const size_t I = pass->layer->direction[pass->index][FORWARD].input;
     parallel_for(DIRECTIONS, 1, directions_backward, pass);
     start_input_gradient(pass, work->dinput, I);
@@ -255,8 +269,10 @@ static void layer_backward(encoder_pass *pass, real *dtheta)
         const gru *cell = &pass->layer->direction[pass->index][d];
         const encoder_direction_workspace *one = &work->direction[d];
         gru_backward_weights(cell, dtheta, &one->trace, &one->gradient, N);
-        linear_backward_weight(dtheta + cell->weight_ih, I, one->gradient.input, 3 * H, work->input, I, N, 3 * H, I);
-        weights_backward_input(pass->theta, work->dinput, I, one->gradient.input, 3 * H, cell->weight_ih, I, N, 3 * H,
+        real *dgates = one->gradient.input;
+        const columns sums = words != NULL ? lookup_sum(words, dgates, 3 * H, 3 * H) : columns_of(dgates, 0, 3 * H);
+        linear_backward_weight(dtheta + cell->weight_ih, I, sums.data, sums.stride, work->input, I, inputs, 3 * H, I);
+        weights_backward_input(pass->theta, work->dinput, I, sums.data, sums.stride, cell->weight_ih, I, inputs, 3 * H,
                                I);
     }
 }
@@ -277,5 +293,5 @@ void encoder_backward(const encoder *layer, const weights_view *theta, real *dth
     if (work->embedding_mask != NULL) {
         dropout_apply(dembedded, E, work->embedding_mask, N, E);
     }
-    embedding_backward(dtheta + layer->embedding, dembedded, E, source->id, N, E);
+    embedding_backward(dtheta + layer->embedding, dembedded, E, work->words.id, work->words.distinct, E);
 }

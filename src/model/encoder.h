@@ -19,6 +19,7 @@
 #include "core/real.h"
 #include "data/batch.h"
 #include "layers/gru.h"
+#include "layers/lookup.h"
 #include "layers/parameters.h"
 
 enum { FORWARD = 0, BACKWARD = 1, DIRECTIONS = 2, ENCODER_LAYERS_MAX = 8 };
@@ -49,12 +50,13 @@ typedef struct encoder_direction_workspace {
 } encoder_direction_workspace;
 
 typedef struct encoder_layer_workspace {
-    real *input; /* [N,I] packed: the embedded tokens, or what the layer below gives */
+    real *input; /* [N,I] packed: what the layer below gives; of the first, [U,E] the words' embeddings */
     encoder_direction_workspace direction[DIRECTIONS];
-    real *dinput; /* [N,I] */
+    real *dinput; /* [N,I] or [U,E] */
 } encoder_layer_workspace;
 
 typedef struct encoder_workspace {
+    lookup words; /* of the source */
     encoder_layer_workspace layer[ENCODER_LAYERS_MAX];
     real *annotations;                                /* [N,2H] sentence behind sentence */
     uint32_t *start;                                  /* [B] first row of each sentence there */
