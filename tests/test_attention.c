@@ -143,8 +143,9 @@ static void forward(attention_case *c)
         const size_t first = c->target.offset[t], rows = c->target.active[t];
         attention_ask(&c->layer, &(weights_view){.block = c->theta}, &c->work, c->s + first * c->state_stride,
                       c->state_stride, first, rows);
+        attention_at_step(&c->work, t, rows);
         attention_read(&c->layer, &(weights_view){.block = c->theta}, &c->work, c->context + first * c->context_stride,
-                       c->context_stride, t, first, rows);
+                       c->context_stride, first, rows);
     }
 }
 

@@ -34,16 +34,17 @@ static const size_t line_numbers[SENTENCES] = {17, 4, 9, 30};
 typedef struct beginning {
     size_t sentence, length;
     int32_t tokens[MOST_TOKENS];
+    bool begun; /* has been fed `<s>` */
 } beginning;
 
 typedef struct listed_model {
     uint64_t seed;
-    double spread;          /* of the logits */
-    double end_bias;        /* added to the logit of `</s>` */
-    size_t bad_sentence;    /* whose third token is NaN; SENTENCES: none */
-    size_t failing_step;    /* this step, from 1, is an error; 0: none */
-    size_t beam, sentences; /* as the search asked for them */
-    size_t first_sentence;  /* number of sentence 0 of the batch */
+    double spread;         /* of the logits */
+    double end_bias;       /* added to the logit of `</s>` */
+    size_t bad_sentence;   /* whose third token is NaN; SENTENCES: none */
+    size_t failing_step;   /* this step, from 1, is an error; 0: none */
+    size_t width;          /* as the search asked for it */
+    size_t first_sentence; /* number of sentence 0 of the batch */
     size_t steps, finished;
     size_t rows[MOST_TOKENS]; /* hypotheses at each step, as they came */
 } listed_model;
@@ -88,23 +89,22 @@ static void listed_alpha(const listed_model *model, const beginning *past, real 
     }
 }
 
-static nmt_status listed_start(nmt_model *model, const sequences *sources, size_t beam, decoding **state,
+static nmt_status listed_start(nmt_model *model, const sequences *sources, size_t width, decoding **state,
                                nmt_error *error)
 {
     listed_decoding *made;
     listed_model *of = model->architecture;
-    const size_t width = sources->count * beam;
+    const size_t begun = sources->count < width ? sources->count : width;
     assert_int_equal(memory_new(&made, 1, sizeof *made, "decoding", error), NMT_OK);
-    *made = (listed_decoding){.base = {&listed_interface}, .of = of, .rows = sources->count, .S = sources->steps};
+    *made = (listed_decoding){.base = {&listed_interface}, .of = of, .rows = begun, .S = sources->steps};
     assert_int_equal(memory_new(&made->past, width, sizeof *made->past, "decoding", error), NMT_OK);
     assert_int_equal(memory_new(&made->spare, width, sizeof *made->spare, "decoding", error), NMT_OK);
     assert_int_equal(memory_new(&made->logits, width * V, sizeof *made->logits, "decoding", error), NMT_OK);
     assert_int_equal(memory_new(&made->alpha, width * made->S, sizeof *made->alpha, "decoding", error), NMT_OK);
-    for (size_t i = 0; i < sources->count; i++) {
+    for (size_t i = 0; i < begun; i++) {
         made->past[i].sentence = of->first_sentence + i;
     }
-    of->beam = beam;
-    of->sentences = sources->count;
+    of->width = width;
     *state = &made->base;
     return NMT_OK;
 }
@@ -121,8 +121,9 @@ static nmt_status listed_step(decoding *base, const int32_t *previous, const rea
     }
     for (size_t row = 0; row < state->rows; row++) {
         beginning *past = &state->past[row];
-        if (of->steps == 1) {
+        if (!past->begun) {
             assert_int_equal(previous[row], TOKEN_START);
+            past->begun = true;
         } else {
             assert_true(previous[row] != TOKEN_START && previous[row] != TOKEN_END);
             past->tokens[past->length++] = previous[row];
@@ -139,13 +140,24 @@ static nmt_status listed_reorder(decoding *base, const size_t *parents, size_t c
 {
     (void)error;
     listed_decoding *state = (listed_decoding *)base;
-    assert_in_range(count, 1, state->of->beam * state->of->sentences);
+    assert_true(count <= state->of->width);
     for (size_t row = 0; row < count; row++) {
         assert_true(parents[row] < state->rows);
         state->spare[row] = state->past[parents[row]];
     }
     memcpy(state->past, state->spare, count * sizeof *state->past);
     state->rows = count;
+    return NMT_OK;
+}
+
+static nmt_status listed_join(decoding *base, const size_t *sentences, size_t count, nmt_error *error)
+{
+    (void)error;
+    listed_decoding *state = (listed_decoding *)base;
+    assert_true(state->rows + count <= state->of->width);
+    for (size_t i = 0; i < count; i++) {
+        state->past[state->rows++] = (beginning){.sentence = state->of->first_sentence + sentences[i]};
+    }
     return NMT_OK;
 }
 
@@ -160,8 +172,12 @@ static void listed_finish(decoding *base)
     free(state);
 }
 
-static const model_interface listed_interface = {
-    .name = "a list", .start = listed_start, .step = listed_step, .reorder = listed_reorder, .finish = listed_finish};
+static const model_interface listed_interface = {.name = "a list",
+                                                 .start = listed_start,
+                                                 .step = listed_step,
+                                                 .reorder = listed_reorder,
+                                                 .join = listed_join,
+                                                 .finish = listed_finish};
 
 /* ---- what a search should find, from the definition ----------------------------------------------------------------
  */
@@ -306,8 +322,13 @@ static size_t plain_beam(const listed_model *model, const search_options *option
 typedef nmt_status (*search_function)(nmt_model *model, const sequences *sources, const size_t *line,
                                       const search_options *options, hypothesis *best, nmt_error *error);
 
-static const search_options usual = {
-    .max_length_ratio = 1, .max_length_extra = 1, .beam = 3, .nbest = 1, .penalty = NMT_LENGTH_NONE, .alpha = true};
+static const search_options usual = {.max_length_ratio = 1,
+                                     .max_length_extra = 1,
+                                     .width = 2,
+                                     .beam = 3,
+                                     .nbest = 1,
+                                     .penalty = NMT_LENGTH_NONE,
+                                     .alpha = true};
 
 /* Searches for the sentences first .. first+count-1 of the model. */
 static nmt_status search_some(search_function search, listed_model *of, size_t first, size_t count,

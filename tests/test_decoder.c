@@ -379,7 +379,7 @@ static void check_steps(const decoder_options *options)
     for (size_t row = 0; row < SENTENCES; row++) {
         step.attention.sentence[row] = c.pairs.source.row[target->order[row]];
     }
-    decoder_begin(&c.layer, &step, SENTENCES);
+    decoder_begin(&c.layer, &step, 0, SENTENCES);
     for (size_t t = 0; t < target->steps; t++) {
         decoder_step(&c.layer, &(weights_view){.block = c.theta}, &step, target->id + target->offset[t],
                      target->active[t]);

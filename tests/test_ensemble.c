@@ -81,7 +81,7 @@ static void take_two_steps(nmt_model *model, two_steps *taken)
     decoding *state;
     nmt_error error;
     make_sources(&sources);
-    support_ok(model_start(model, &sources, 2, &state, &error), &error);
+    support_ok(model_start(model, &sources, ROWS, &state, &error), &error);
     for (size_t t = 0; t < 2; t++) {
         const real *logits, *alpha;
         support_ok(model_step(state, previous[t], &logits, &alpha, &error), &error);

@@ -349,7 +349,8 @@ static void check_forced_decoding(golden *expected)
     }
     decoding *state;
     nmt_error error;
-    assert_ok(model_start(model, &expected->pairs.source, 1, &state, &error), &error, expected->path);
+    assert_ok(model_start(model, &expected->pairs.source, expected->pairs.source.count, &state, &error), &error,
+              expected->path);
     double nats = 0;
     for (size_t t = 0; t < expected->pairs.input.steps; t++) {
         const real *logits, *alpha;
@@ -432,7 +433,8 @@ static void check_greedy(golden *expected)
     }
     decoding *state;
     nmt_error error;
-    assert_ok(model_start(model, &expected->pairs.source, 1, &state, &error), &error, expected->path);
+    assert_ok(model_start(model, &expected->pairs.source, expected->pairs.source.count, &state, &error), &error,
+              expected->path);
     for (size_t t = 0; t < limit && run.count > 0; t++) {
         const real *logits, *alpha;
         assert_ok(model_step(state, run.previous, &logits, &alpha, &error), &error, expected->path);

@@ -27,15 +27,15 @@ enum { LONGEST = 4 };
 typedef struct script {
     real logits[SENTENCES][STEPS][V];
     size_t rows[STEPS]; /* hypotheses at each step, as they came */
-    size_t steps, finished;
+    size_t steps, finished, width;
     size_t failing_step; /* this step, from 1, is an error; 0: none */
 } script;
 
 typedef struct scripted_decoding {
     decoding base;
     script *played;
-    size_t rows, sentence[WIDTH];
-    int32_t chosen[WIDTH]; /* what each row is to be fed */
+    size_t rows, sentence[WIDTH], step[WIDTH]; /* each row's own step, from 0 */
+    int32_t chosen[WIDTH];                     /* what each row is to be fed */
     real logits[WIDTH * V], alpha[WIDTH * LONGEST];
 } scripted_decoding;
 
@@ -49,20 +49,28 @@ static real scripted_alpha(size_t sentence, size_t step, size_t position)
     return position < S ? (real)((position + step) % S + 1) / (real)total : 0;
 }
 
-static nmt_status scripted_start(nmt_model *model, const sequences *sources, size_t beam, decoding **state,
+static void scripted_begin(scripted_decoding *state, size_t sentence)
+{
+    assert_true(state->rows < state->played->width);
+    state->sentence[state->rows] = sentence;
+    state->step[state->rows] = 0;
+    state->chosen[state->rows++] = TOKEN_START;
+}
+
+static nmt_status scripted_start(nmt_model *model, const sequences *sources, size_t width, decoding **state,
                                  nmt_error *error)
 {
     scripted_decoding *made;
-    assert_int_equal(beam, 1);
+    script *played = model->architecture;
+    played->width = width;
     assert_int_equal(sources->steps, LONGEST);
     if (memory_new(&made, 1, sizeof *made, "a scripted decoding", error) != NMT_OK) {
         return NMT_NO_MEMORY;
     }
     made->base.interface = &scripted_interface;
-    made->played = model->architecture;
-    made->rows = sources->count;
-    for (size_t row = 0; row < made->rows; row++) {
-        made->sentence[row] = row;
+    made->played = played;
+    for (size_t row = 0; row < width && row < sources->count; row++) {
+        scripted_begin(made, row);
     }
     *state = &made->base;
     return NMT_OK;
@@ -80,10 +88,10 @@ static nmt_status scripted_step(decoding *base, const int32_t *previous, const r
     }
     for (size_t row = 0; row < state->rows; row++) {
         const size_t sentence = state->sentence[row];
-        assert_int_equal(previous[row], step == 0 ? TOKEN_START : state->chosen[row]);
-        memcpy(state->logits + row * V, state->played->logits[sentence][step], V * sizeof(real));
+        assert_int_equal(previous[row], state->chosen[row]);
+        memcpy(state->logits + row * V, state->played->logits[sentence][state->step[row]], V * sizeof(real));
         for (size_t s = 0; s < LONGEST; s++) {
-            state->alpha[row * LONGEST + s] = scripted_alpha(sentence, step, s);
+            state->alpha[row * LONGEST + s] = scripted_alpha(sentence, state->step[row], s);
         }
     }
     *logits = state->logits;
@@ -105,14 +113,24 @@ static nmt_status scripted_reorder(decoding *base, const size_t *parents, size_t
 {
     (void)error;
     scripted_decoding *state = (scripted_decoding *)base;
-    const size_t step = state->played->steps - 1;
-    assert_in_range(count, 1, state->rows);
+    assert_true(count <= state->rows);
     for (size_t row = 0; row < count; row++) {
-        assert_true(parents[row] >= row && parents[row] < state->rows);
-        state->sentence[row] = state->sentence[parents[row]];
-        state->chosen[row] = wanted(state->played->logits[state->sentence[row]][step]);
+        const size_t parent = parents[row];
+        assert_true(parent >= row && parent < state->rows);
+        state->sentence[row] = state->sentence[parent];
+        state->chosen[row] = wanted(state->played->logits[state->sentence[row]][state->step[parent]]);
+        state->step[row] = state->step[parent] + 1;
     }
     state->rows = count;
+    return NMT_OK;
+}
+
+static nmt_status scripted_join(decoding *base, const size_t *sentences, size_t count, nmt_error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < count; i++) {
+        scripted_begin((scripted_decoding *)base, sentences[i]);
+    }
     return NMT_OK;
 }
 
@@ -126,6 +144,7 @@ static const model_interface scripted_interface = {.name = "a script",
                                                    .start = scripted_start,
                                                    .step = scripted_step,
                                                    .reorder = scripted_reorder,
+                                                   .join = scripted_join,
                                                    .finish = scripted_finish};
 
 /* ---- a search
@@ -168,7 +187,8 @@ static void open_search(fixture *it)
     it->model.architecture = &it->played;
     assert_int_equal(vocabulary_from_words(&it->model.target_words, words, V, "words", &it->error), NMT_OK);
     assert_int_equal(sequences_set(&it->sources, sides, source_length, SENTENCES, &it->error), NMT_OK);
-    it->options = (search_options){.max_length_ratio = 2, .max_length_extra = 3, .beam = 1, .nbest = 1, .alpha = true};
+    it->options = (search_options){
+        .max_length_ratio = 2, .max_length_extra = 3, .width = SENTENCES, .beam = 1, .nbest = 1, .alpha = true};
 }
 
 static nmt_status run_search(fixture *it)
@@ -245,6 +265,29 @@ static void sentences_that_end_leave_the_batch(void **state)
     assert_int_equal(it.played.steps, 4);
     assert_memory_equal(it.played.rows, rows, sizeof rows);
     close_search(&it);
+}
+
+/* As above, but with room for one or two at a time. */
+static void who_waits_takes_the_place_of_who_ended(void **state)
+{
+    (void)state;
+    static const size_t rows[2][8] = {{1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 2, 1, 1}}, steps[2] = {8, 5};
+    for (size_t width = 1; width <= 2; width++) {
+        fixture it;
+        open_search(&it);
+        it.options.width = width;
+        it.played.logits[0][2][TOKEN_END] = 5;
+        it.played.logits[1][0][TOKEN_END] = 5;
+        it.played.logits[2][3][TOKEN_END] = 5;
+        run_well(&it);
+        check_against_script(&it, 0, 3);
+        check_against_script(&it, 1, 1);
+        check_against_script(&it, 2, 4);
+        assert_int_equal(it.played.width, width);
+        assert_int_equal(it.played.steps, steps[width - 1]);
+        assert_memory_equal(it.played.rows, rows[width - 1], steps[width - 1] * sizeof **rows);
+        close_search(&it);
+    }
 }
 
 static void equal_logits_go_to_the_smaller_number(void **state)
@@ -429,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_that_end_leave_the_batch),
+        cmocka_unit_test(who_waits_takes_the_place_of_who_ended),
         cmocka_unit_test(equal_logits_go_to_the_smaller_number),
         cmocka_unit_test(start_of_sentence_is_never_chosen),
         cmocka_unit_test(a_limit_cuts_without_end_of_sentence),

@@ -624,7 +624,12 @@ static void check_wide_beam(nmt_model *model, const draw *one, const sequences *
 
 static void check_narrow_beam(nmt_model *model, const draw *one, const sequences *sources)
 {
-    search_options options = {.max_length_ratio = 1, .max_length_extra = 3, .beam = 1, .nbest = 1, .alpha = true};
+    search_options options = {.max_length_ratio = 1,
+                              .max_length_extra = 3,
+                              .width = 1 + one->seed % one->count,
+                              .beam = 1,
+                              .nbest = 1,
+                              .alpha = true};
     hypothesis found[DRAW_SENTENCES], expected[DRAW_SENTENCES];
     nmt_error error;
     set_score(&options, one->seed % SEARCH_SCORES);

@@ -549,7 +549,7 @@ static void check_decoding_of(nmt_model *model)
     for (size_t s = 0; s < SENTENCES; s++) {
         hypotheses[s].sentence = s;
     }
-    support_ok(model_start(model, &pairs.source, BEAM, &state, &error), &error);
+    support_ok(model_start(model, &pairs.source, HYPOTHESES, &state, &error), &error);
     feed(model, state, hypotheses, SENTENCES, pairs.source.steps);
     reorder(state, hypotheses, doubled, HYPOTHESES);
     feed(model, state, hypotheses, HYPOTHESES, pairs.source.steps);
@@ -560,12 +560,42 @@ static void check_decoding_of(nmt_model *model)
     batch_free(&pairs);
 }
 
+/* Sentences that had no room at first take the places of others; each goes on as if it were alone. */
+static void check_joining(nmt_model *model)
+{
+    enum { ROOM = 3 };
+    static const size_t kept[2] = {2, 0}, last = 1, next[2] = {3, 4}, again = 1;
+    fed hypotheses[HYPOTHESES] = {{.sentence = 0}, {.sentence = 1}, {.sentence = 2}};
+    batch pairs = {0};
+    decoding *state;
+    nmt_error error;
+    support_batch(&pairs, lines, SENTENCES);
+    support_ok(model_start(model, &pairs.source, ROOM, &state, &error), &error);
+    feed(model, state, hypotheses, ROOM, pairs.source.steps);
+    reorder(state, hypotheses, kept, 2);
+    assert_int_equal(model_join(state, next, 2, &error), NMT_INVALID); /* and nobody has joined */
+    support_ok(model_join(state, &next[0], 1, &error), &error);
+    hypotheses[2] = (fed){.sentence = next[0]};
+    feed(model, state, hypotheses, ROOM, pairs.source.steps);
+    reorder(state, hypotheses, &last, 1);
+    support_ok(model_join(state, &next[1], 1, &error), &error);
+    hypotheses[1] = (fed){.sentence = next[1]};
+    feed(model, state, hypotheses, 2, pairs.source.steps);
+    reorder(state, hypotheses, NULL, 0);
+    support_ok(model_join(state, &again, 1, &error), &error);
+    hypotheses[0] = (fed){.sentence = again};
+    feed(model, state, hypotheses, 1, pairs.source.steps);
+    model_finish(state);
+    batch_free(&pairs);
+}
+
 static void test_decoding(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         nmt_model *model = new_model(choices[i]);
         check_decoding_of(model);
+        check_joining(model);
         nmt_model_free(model);
     }
 }

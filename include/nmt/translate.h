@@ -60,8 +60,10 @@ NMT_API void nmt_lexicon_free(nmt_lexicon *lexicon);
  * the most probable token of each step. A sentence is done when nothing unfinished can score more than what is found.
  */
 typedef struct nmt_translate_options {
-    size_t batch_size;       /**< sentences decoded together; 0 means 64. Changes the last digits of a result at the
-                                  most. */
+    size_t batch_size;       /**< sentences decoded together; 0 means 64. Greedy search encodes up to eight times as
+                                  many at once, as long as they have no more than 4,096 tokens, and gives the place of
+                                  one that has ended to the next; but 1 means one by one. Changes the last digits of a
+                                  result at the most. */
     double max_length_ratio; /**< target tokens per source token at the most; 0 means 3, or three times what the
                                   training text has, where that is more */
     size_t max_length_extra; /**< added to that bound; 0 means 10, or min_length and one, where that is more */

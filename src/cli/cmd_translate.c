@@ -15,7 +15,7 @@
 #include "cli/result.h"
 #include "cli/scores.h"
 
-enum { WINDOW_BATCHES = 4 };
+enum { WINDOW_BATCHES = 16 };
 
 typedef struct translate_options {
     text_list models;

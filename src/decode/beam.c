@@ -424,7 +424,7 @@ static nmt_status start_and_run(beam *search, nmt_model *model, hypothesis *best
 {
     decoding *state;
     line_up(search, best);
-    TRY(model_start(model, search->sources, search->options->beam, &state, error));
+    TRY(model_start(model, search->sources, search->sources->count * search->options->beam, &state, error));
     nmt_status status = run(search, state, error);
     model_finish(state);
     if (status == NMT_OK) {

@@ -1,11 +1,13 @@
 /*
- * The sentences of a batch are extended together, a token a step. Those that have ended leave the batch, so a step
- * costs what the sentences still unfinished cost.
+ * Sentences are extended together, a token a step. As many as there is room for begin; where one has ended, the next
+ * that has not yet begun takes its place, so that a step has its full number of rows to read the weights for, until
+ * only the last ones are left.
  */
 #include "decode/greedy.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -26,9 +28,11 @@ typedef struct greedy {
     const search_options *options;
     hypothesis *best;
     size_t V;
-    runner *runners; /* [count] */
-    size_t *parents; /* [count] their rows in the step before */
-    size_t count;
+    size_t begun;    /* sentences 0 .. begun-1 */
+    runner *runners; /* [width] */
+    size_t *parents; /* [width] their rows in the step before */
+    size_t *joining; /* [width] */
+    size_t width, count;
     const real *logits; /* [count, V] of this step */
     const real *alpha;  /* [count, S] */
 } greedy;
@@ -74,7 +78,22 @@ static nmt_status extend_all(greedy *search, nmt_error *error)
     return NMT_OK;
 }
 
-/* `previous` [count] is room for the tokens that a step is fed. */
+/* A runner for each of the next sentences, as far as there is room; how many they are. */
+static size_t line_up(greedy *search)
+{
+    size_t joined = 0;
+    for (; search->count < search->width && search->begun < search->sources->count; search->begun++) {
+        const size_t source_length = search->sources->length[search->sources->row[search->begun]];
+        search->joining[joined++] = search->begun;
+        search->best[search->begun].source_length = source_length;
+        search->runners[search->count++] = (runner){.sentence = search->begun,
+                                                    .limit = search_length_limit(search->options, source_length - 1),
+                                                    .token = TOKEN_START};
+    }
+    return joined;
+}
+
+/* `previous` [width] is room for the tokens that a step is fed. */
 static nmt_status run(greedy *search, decoding *state, int32_t *previous, nmt_error *error)
 {
     while (search->count > 0) {
@@ -84,30 +103,23 @@ static nmt_status run(greedy *search, decoding *state, int32_t *previous, nmt_er
         TRY(model_step(state, previous, &search->logits, &search->alpha, error));
         parallel_for(search->count, 1, choose_rows, search);
         TRY(extend_all(search, error));
+        const size_t kept = search->count, joined = line_up(search);
         if (search->count > 0) {
-            TRY(model_reorder(state, search->parents, search->count, error));
+            TRY(model_reorder(state, search->parents, kept, error));
+        }
+        if (joined > 0) {
+            TRY(model_join(state, search->joining, joined, error));
         }
     }
     return NMT_OK;
 }
 
-/* A runner for every sentence. */
-static void line_up(greedy *search)
-{
-    for (size_t i = 0; i < search->sources->count; i++) {
-        const size_t source_length = search->sources->length[search->sources->row[i]];
-        search->best[i] = (hypothesis){.source_length = source_length};
-        search->runners[i] = (runner){
-            .sentence = i, .limit = search_length_limit(search->options, source_length - 1), .token = TOKEN_START};
-    }
-    search->count = search->sources->count;
-}
-
 static nmt_status start_and_run(greedy *search, nmt_model *model, int32_t *previous, nmt_error *error)
 {
     decoding *state;
+    memset(search->best, 0, search->sources->count * sizeof *search->best);
     line_up(search);
-    TRY(model_start(model, search->sources, 1, &state, error));
+    TRY(model_start(model, search->sources, search->width, &state, error));
     const nmt_status status = run(search, state, previous, error);
     model_finish(state);
     for (size_t i = 0; i < search->sources->count; i++) {
@@ -125,22 +137,32 @@ nmt_status greedy_search(nmt_model *model, const sequences *sources, const size_
                          hypothesis *best, nmt_error *error)
 {
     assert(options->nbest == 1);
+    assert(options->width >= 1);
     assert(options->max_length_extra >= 1); /* every sentence takes part in the first step */
-    greedy search = {
-        .sources = sources, .line = line, .options = options, .best = best, .V = vocabulary_size(model->target_words)};
+    const size_t width = options->width < sources->count ? options->width : sources->count;
+    greedy search = {.sources = sources,
+                     .line = line,
+                     .options = options,
+                     .best = best,
+                     .V = vocabulary_size(model->target_words),
+                     .width = width};
     int32_t *previous = NULL;
-    nmt_status status = memory_new(&search.runners, sources->count, sizeof *search.runners, "a search", error);
+    nmt_status status = memory_new(&search.runners, width, sizeof *search.runners, "a search", error);
     if (status == NMT_OK) {
-        status = memory_new(&search.parents, sources->count, sizeof *search.parents, "a search", error);
+        status = memory_new(&search.parents, width, sizeof *search.parents, "a search", error);
     }
     if (status == NMT_OK) {
-        status = memory_new(&previous, sources->count, sizeof *previous, "a search", error);
+        status = memory_new(&search.joining, width, sizeof *search.joining, "a search", error);
+    }
+    if (status == NMT_OK) {
+        status = memory_new(&previous, width, sizeof *previous, "a search", error);
     }
     if (status == NMT_OK) {
         status = start_and_run(&search, model, previous, error);
     }
     free(search.runners);
     free(search.parents);
+    free(search.joining);
     free(previous);
     return status;
 }

@@ -113,7 +113,7 @@ static nmt_status score_batch(scorer *work, size_t first, size_t count, nmt_erro
     work->step = 0;
     TRY(sequences_set(&work->packed, work->ids, work->lengths, count, error));
     decoding *state;
-    TRY(model_start(work->model, &work->packed, 1, &state, error));
+    TRY(model_start(work->model, &work->packed, count, &state, error));
     const nmt_status status = run(work, state, error);
     model_finish(state);
     return status;

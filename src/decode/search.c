@@ -4,7 +4,7 @@
 #include "decode/greedy.h"
 
 /* A beam of one extends what greedy search would, whatever the score: only bans make a difference. */
-static bool is_greedy(const search_options *options)
+bool search_refills(const search_options *options)
 {
     return options->beam == 1 && options->min_length == 0 && options->no_repeat_ngram == 0 && !options->ban_unknown;
 }
@@ -12,6 +12,6 @@ static bool is_greedy(const search_options *options)
 nmt_status search_best(nmt_model *model, const sequences *sources, const size_t *line, const search_options *options,
                        hypothesis *best, nmt_error *error)
 {
-    return is_greedy(options) ? greedy_search(model, sources, line, options, best, error)
-                              : beam_search(model, sources, line, options, best, error);
+    return search_refills(options) ? greedy_search(model, sources, line, options, best, error)
+                                   : beam_search(model, sources, line, options, best, error);
 }

@@ -5,6 +5,8 @@
 #ifndef DECODE_SEARCH_H
 #define DECODE_SEARCH_H
 
+#include <stdbool.h>
+
 #include "core/error.h"
 #include "data/batch.h"
 #include "decode/hypothesis.h"
@@ -24,5 +26,9 @@
  */
 nmt_status search_best(nmt_model *model, const sequences *sources, const size_t *line, const search_options *options,
                        hypothesis *best, nmt_error *error);
+
+/* Whether it gives the place of a sentence that has ended to one that waits, so that more sentences than the width are
+ * welcome. */
+bool search_refills(const search_options *options);
 
 #endif

@@ -22,7 +22,8 @@
 typedef struct search_options {
     double max_length_ratio; /* target words per source word at the most, >= 0 */
     size_t max_length_extra; /* added to that bound, >= 1 */
-    size_t beam;             /* hypotheses extended together, >= 1 */
+    size_t width;            /* sentences that are extended together, >= 1 */
+    size_t beam;             /* hypotheses of a sentence extended together, >= 1 */
     size_t nbest;            /* translations wanted, 1 to beam */
     nmt_length_penalty penalty;
     double penalty_alpha;   /* >= 0 */

@@ -14,6 +14,9 @@
 #include "decode/sentence.h"
 
 static const size_t default_batch_size = 64;
+
+/* What is encoded at once, where a search refills places: source tokens in all, and how many times the batch. */
+static const size_t group_tokens = 4096, group_batches = 8;
 static const double largest_alpha = 10, largest_bonus = 100;
 
 /* A token as it is written: not NUL-terminated. */
@@ -26,17 +29,17 @@ typedef struct piece {
 typedef struct translator {
     nmt_model *model;
     search_options search;
-    size_t batch_size;
+    size_t group_size; /* sentences searched for at once, at the most */
     bool replace_unknown, alignment;
     const nmt_lexicon *lexicon;
     const char *join;
     sentence *sentences;
     size_t *order; /* of the sentences that have tokens */
     size_t order_count;
-    sequences sources; /* of a batch, as are the rest: [batch_size] */
+    sequences sources; /* of a group, as are the rest: [group_size] */
     const int32_t **ids;
     size_t *lengths, *lines;
-    hypothesis *best; /* [batch_size, nbest] */
+    hypothesis *best; /* [group_size, nbest] */
     piece *pieces;    /* of one translation */
     size_t pieces_capacity;
 } translator;
@@ -144,11 +147,11 @@ static nmt_status render(translator *work, nmt_translation *translation, const s
     return work->alignment ? align_pieces(&translation->alignment, source, from, work->pieces, error) : NMT_OK;
 }
 
-/* ---- batches --------------------------------------------------------------------------------------------------------
+/* ---- groups ---------------------------------------------------------------------------------------------------------
  */
 
 /* Searches for the sentences order[0 .. count-1]; work->best holds the hypotheses of each. */
-static nmt_status search_batch(translator *work, const size_t *order, size_t count, nmt_error *error)
+static nmt_status search_group(translator *work, const size_t *order, size_t count, nmt_error *error)
 {
     for (size_t i = 0; i < count; i++) {
         const sentence *source = &work->sentences[order[i]];
@@ -161,11 +164,11 @@ static nmt_status search_batch(translator *work, const size_t *order, size_t cou
 }
 
 /* `translations` and work->best have nbest places a sentence. */
-static nmt_status translate_batch(translator *work, const size_t *order, size_t count, nmt_translation *translations,
+static nmt_status translate_group(translator *work, const size_t *order, size_t count, nmt_translation *translations,
                                   nmt_error *error)
 {
     const size_t nbest = work->search.nbest;
-    TRY(search_batch(work, order, count, error));
+    TRY(search_group(work, order, count, error));
     nmt_status status = NMT_OK;
     for (size_t i = 0; i < count * nbest; i++) {
         const size_t index = order[i / nbest];
@@ -178,6 +181,20 @@ static nmt_status translate_batch(translator *work, const size_t *order, size_t 
     return status;
 }
 
+/* How many of the next `left` sentences make a group: a batch, and as many more as are welcome. */
+static size_t next_group(const translator *work, const size_t *order, size_t left)
+{
+    const size_t most = left < work->group_size ? left : work->group_size;
+    size_t count = 0;
+    for (size_t tokens = 0; count < most; count++) {
+        tokens += work->sentences[order[count]].length + 1;
+        if (count >= work->search.width && tokens > group_tokens) {
+            break;
+        }
+    }
+    return count;
+}
+
 static nmt_status translate_all(translator *work, size_t count, nmt_translation *translations, nmt_error *error)
 {
     for (size_t i = 0; i < count; i++) {
@@ -185,10 +202,9 @@ static nmt_status translate_all(translator *work, size_t count, nmt_translation 
             TRY(memory_copy_text(&translations[i * work->search.nbest].text, "", 0, "a translation", error));
         }
     }
-    for (size_t first = 0; first < work->order_count; first += work->batch_size) {
-        const size_t left = work->order_count - first;
-        TRY(translate_batch(work, work->order + first, left < work->batch_size ? left : work->batch_size, translations,
-                            error));
+    for (size_t first = 0, size; first < work->order_count; first += size) {
+        size = next_group(work, work->order + first, work->order_count - first);
+        TRY(translate_group(work, work->order + first, size, translations, error));
     }
     return NMT_OK;
 }
@@ -225,7 +241,6 @@ static nmt_status set_options(translator *work, const nmt_translate_options *opt
     const size_t beam = chosen->beam > 0 ? chosen->beam : 1, nbest = chosen->nbest > 0 ? chosen->nbest : 1;
     const size_t room = chosen->min_length < SIZE_MAX ? chosen->min_length + 1 : SIZE_MAX; /* and `</s>` */
     TRY(check_options(chosen, beam, nbest, error));
-    work->batch_size = batch_size < count ? batch_size : count;
     work->replace_unknown = chosen->replace_unknown;
     work->lexicon = chosen->lexicon;
     work->join = chosen->join;
@@ -236,6 +251,7 @@ static nmt_status set_options(translator *work, const nmt_translate_options *opt
                                     .max_length_extra = chosen->max_length_extra > 0 ? chosen->max_length_extra
                                                         : room > SEARCH_LENGTH_EXTRA ? room
                                                                                      : SEARCH_LENGTH_EXTRA,
+                                    .width = batch_size < count ? batch_size : count,
                                     .beam = beam,
                                     .nbest = nbest,
                                     .penalty = chosen->length_penalty,
@@ -245,6 +261,9 @@ static nmt_status set_options(translator *work, const nmt_translate_options *opt
                                     .no_repeat_ngram = chosen->no_repeat_ngram,
                                     .ban_unknown = chosen->ban_unknown,
                                     .alpha = chosen->alignment || chosen->replace_unknown};
+    const bool more = batch_size > 1 && search_refills(&work->search); /* one by one means one by one */
+    const size_t most = !more ? batch_size : batch_size < SIZE_MAX / group_batches ? batch_size * group_batches : count;
+    work->group_size = most < count ? most : count;
     return NMT_OK;
 }
 
@@ -253,10 +272,10 @@ static nmt_status set_up(translator *work, const char *const *lines, size_t coun
     const char *what = "a batch of translations";
     TRY(sentences_create(&work->sentences, lines, count, work->model, SENTENCE_SOURCE, "line", error));
     TRY(sentences_by_length(&work->order, &work->order_count, work->sentences, NULL, count, error));
-    TRY(memory_new(&work->ids, work->batch_size, sizeof *work->ids, what, error));
-    TRY(memory_new(&work->lengths, work->batch_size, sizeof *work->lengths, what, error));
-    TRY(memory_new(&work->lines, work->batch_size, sizeof *work->lines, what, error));
-    return memory_new(&work->best, work->batch_size * work->search.nbest, sizeof *work->best, what, error);
+    TRY(memory_new(&work->ids, work->group_size, sizeof *work->ids, what, error));
+    TRY(memory_new(&work->lengths, work->group_size, sizeof *work->lengths, what, error));
+    TRY(memory_new(&work->lines, work->group_size, sizeof *work->lines, what, error));
+    return memory_new(&work->best, work->group_size * work->search.nbest, sizeof *work->best, what, error);
 }
 
 static void tear_down(translator *work, size_t count)

@@ -88,6 +88,7 @@ void attention_layout(const attention *layer, attention_workspace *work, arena *
                                   .sentences = source->count,
                                   .longest = source->steps,
                                   .sentence = arena_take(space, width, sizeof(uint32_t)),
+                                  .step = arena_take(space, width, sizeof(uint32_t)),
                                   .keys = arena_reals(space, heads * M * K),
                                   .query = arena_reals(space, heads * rows * K),
                                   .weights = arena_reals(space, heads * rows * source->steps)};
@@ -154,7 +155,7 @@ typedef struct reading {
     const attention *layer;
     const real *theta;
     attention_workspace *work;
-    size_t t, first;
+    size_t first;
     real *context; /* [rows, stride] what is read, or the gradient at it, of all heads side by side */
     size_t context_stride;
 } reading;
@@ -210,7 +211,7 @@ static void read_rows(void *context, size_t begin, size_t end)
     const reading *step = context;
     attention_workspace *work = step->work;
     for (size_t row = begin; row < end; row++) {
-        extent_centre(&step->layer->extent, step->theta, &work->extent, step->first + row, step->t,
+        extent_centre(&step->layer->extent, step->theta, &work->extent, step->first + row, work->step[row],
                       work->length[work->sentence[row]]);
         for (size_t j = 0; j < step->layer->head_count; j++) {
             read_head(step, j, row);
@@ -221,12 +222,19 @@ static void read_rows(void *context, size_t begin, size_t end)
     }
 }
 
+void attention_at_step(attention_workspace *work, size_t t, size_t rows)
+{
+    for (size_t row = 0; row < rows; row++) {
+        work->step[row] = (uint32_t)t;
+    }
+}
+
 void attention_read(const attention *layer, const weights_view *theta, attention_workspace *work, real *context,
-                    size_t stride, size_t t, size_t first, size_t rows)
+                    size_t stride, size_t first, size_t rows)
 {
     const size_t A = value_columns(layer);
     real *joined = layer->projected ? work->joined + first * A : context;
-    reading step = {layer, theta->block, work, t, first, joined, layer->projected ? A : stride};
+    reading step = {layer, theta->block, work, first, joined, layer->projected ? A : stride};
     parallel_for(rows, 1, read_rows, &step);
     if (layer->projected) {
         projection_forward(&layer->output, theta, context, stride, joined, A, rows);
@@ -321,7 +329,7 @@ void attention_backward_read(const attention *layer, const weights_view *theta, 
                              const real *dcontext, size_t stride, size_t first, size_t rows)
 {
     const size_t A = value_columns(layer);
-    reading step = {layer, theta->block, work, 0, first, (real *)dcontext, stride};
+    reading step = {layer, theta->block, work, first, (real *)dcontext, stride};
     if (layer->projected) {
         step.context = work->djoined + first * A;
         step.context_stride = A;

@@ -58,6 +58,7 @@ typedef struct attention_workspace {
     size_t longest;                 /* S */
     const uint32_t *start, *length; /* [B] first row of a sentence, its tokens */
     uint32_t *sentence;             /* [B] the sentence that row i of a step reads: the caller's to set */
+    uint32_t *step; /* [B] the step that row i is at, from 0: attention_at_step, or the caller's to set */
 
     const real *annotations;                 /* [M,C] */
     const real *values;                      /* [M,C], or [M,A] where projected */
@@ -90,9 +91,12 @@ void attention_prepare(const attention *layer, const weights_view *theta, attent
 void attention_ask(const attention *layer, const weights_view *theta, attention_workspace *work, const real *s,
                    size_t stride, size_t first, size_t rows);
 
-/* Alpha and context[rows, stride] of step t, whose rows start at `first`. */
+/* The next rows read are all at step t. */
+void attention_at_step(attention_workspace *work, size_t t, size_t rows);
+
+/* Alpha and context[rows, stride] of a step, whose rows start at `first`. */
 void attention_read(const attention *layer, const weights_view *theta, attention_workspace *work, real *context,
-                    size_t stride, size_t t, size_t first, size_t rows);
+                    size_t stride, size_t first, size_t rows);
 
 /* The scores e[S] of a row that was read. False, and nothing is written, where several heads or a window stand between
  * them and alpha. */

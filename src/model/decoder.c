@@ -255,6 +255,7 @@ static void continue_row(const decoder *layer, decoder_workspace *work, size_t r
 
 void decoder_continue(const decoder *layer, decoder_workspace *work, const sequences *target, size_t t)
 {
+    attention_at_step(&work->attention, t, target->active[t]);
     for (size_t row = 0; row < target->active[t]; row++) {
         if (t == 0) {
             start_row(layer, work, row, work->attention.sentence[row]);
@@ -269,7 +270,7 @@ void decoder_forward_steps(const decoder *layer, const weights_view *theta, deco
 {
     for (size_t t = 0; t < target->steps; t++) {
         decoder_continue(layer, work, target, t);
-        layer->options.order->step(layer, theta, work, t, target->offset[t], target->active[t]);
+        layer->options.order->step(layer, theta, work, target->offset[t], target->active[t]);
     }
 }
 
@@ -299,10 +300,10 @@ void decoder_forward(const decoder *layer, const weights_view *theta, decoder_wo
 /* ---- decoding -------------------------------------------------------------------------------------------------------
  */
 
-void decoder_begin(const decoder *layer, decoder_workspace *work, size_t rows)
+void decoder_begin(const decoder *layer, decoder_workspace *work, size_t first, size_t rows)
 {
-    work->step = 0;
-    for (size_t row = 0; row < rows; row++) {
+    for (size_t row = first; row < first + rows; row++) {
+        work->attention.step[row] = 0;
         start_row(layer, work, row, work->attention.sentence[row]);
     }
 }
@@ -311,7 +312,10 @@ void decoder_step(const decoder *layer, const weights_view *theta, decoder_works
                   size_t rows)
 {
     embed(layer, theta, work, previous, rows);
-    layer->options.order->step(layer, theta, work, work->step++, 0, rows);
+    layer->options.order->step(layer, theta, work, 0, rows);
+    for (size_t row = 0; row < rows; row++) {
+        work->attention.step[row]++;
+    }
 }
 
 void decoder_reorder(const decoder *layer, decoder_workspace *work, const size_t *parents, size_t count)

@@ -96,8 +96,6 @@ typedef enum attention_paths {
 /* Arrays for N rows of which at most B at a time, over B sentences with M source tokens. */
 typedef struct decoder_workspace {
     attention_workspace attention;
-    size_t step; /* of decoding */
-
     real *features;                  /* [N,F] */
     columns state, output;           /* [N,D] each: of the cell, of the last layer; of one layer the same */
     columns context, embedded;       /* [N,C] [N,E], in the features where they are part of them, as the output is */
@@ -153,14 +151,15 @@ void decoder_backward(const decoder *layer, const weights_view *theta, real *dth
 /* ---- decoding ------------------------------------------------------------------------------------------------------
  */
 
-/* Hypotheses 0 .. rows-1 stand before their first token; work->attention.sentence says whom they read. */
-void decoder_begin(const decoder *layer, decoder_workspace *work, size_t rows);
+/* Hypotheses first .. first+rows-1 stand before their first token; work->attention.sentence says whom they read. */
+void decoder_begin(const decoder *layer, decoder_workspace *work, size_t first, size_t rows);
 
 /* One step of all hypotheses. Fills features and attention.alpha of rows 0 .. rows-1. */
 void decoder_step(const decoder *layer, const weights_view *theta, decoder_workspace *work, const int32_t *previous,
                   size_t rows);
 
-/* Hypothesis i goes on as what hypothesis parents[i] became; work->attention.sentence is the caller's to set. */
+/* Hypothesis i goes on as what hypothesis parents[i] became; sentence and step of work->attention are the caller's to
+ * set. */
 void decoder_reorder(const decoder *layer, decoder_workspace *work, const size_t *parents, size_t count);
 
 #endif

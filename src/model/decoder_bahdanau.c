@@ -32,12 +32,11 @@ static void layout(const decoder *layer, decoder_workspace *work, arena *space, 
     work->trace.previous_stride = previous.stride;
 }
 
-static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
-                 size_t rows)
+static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     decoder_ask(layer, theta, work, first, rows);
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
-                   t, first, rows);
+                   first, rows);
     decoder_update(layer, theta, work, first, rows);
 }
 

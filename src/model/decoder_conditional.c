@@ -53,14 +53,13 @@ static void update(const decoder *layer, const weights_view *theta, decoder_work
     stack_step(&layer->above, theta, &work->above, first, rows);
 }
 
-static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
-                 size_t rows)
+static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     gru_step_forward(&layer->cell, theta, columns_row(&work->asking, first), work->asking.stride, &work->trace, first,
                      rows, work->scratch);
     decoder_ask(layer, theta, work, first, rows);
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
-                   t, first, rows);
+                   first, rows);
     update(layer, theta, work, first, rows);
 }
 

@@ -60,11 +60,10 @@ static void layout_gradient(const decoder *layer, decoder_workspace *work, arena
     work->dcombination = arena_reals(space, rows * D);
 }
 
-static void read(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
-                 size_t rows)
+static void read(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     attention_read(&layer->attention, theta, &work->attention, columns_row(&work->context, first), work->context.stride,
-                   t, first, rows);
+                   first, rows);
 }
 
 /* s~ = tanh(W_c [c ; s]) */
@@ -89,12 +88,11 @@ static void combine_backward(const decoder *layer, const weights_view *theta, de
     weights_backward_input(theta, dcombined, stride, dsum, D, layer->combination, stride, rows, D, stride);
 }
 
-static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
-                 size_t rows)
+static void step(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows)
 {
     decoder_update(layer, theta, work, first, rows);
     decoder_ask(layer, theta, work, first, rows);
-    read(layer, theta, work, t, first, rows);
+    read(layer, theta, work, first, rows);
     combine(layer, theta, work, first, rows);
 }
 
@@ -110,7 +108,8 @@ static void forward(const decoder *layer, const weights_view *theta, decoder_wor
     }
     decoder_ask(layer, theta, work, 0, target->tokens);
     for (size_t t = 0; t < target->steps; t++) {
-        read(layer, theta, work, t, target->offset[t], target->active[t]);
+        attention_at_step(&work->attention, t, target->active[t]);
+        read(layer, theta, work, target->offset[t], target->active[t]);
     }
     combine(layer, theta, work, 0, target->tokens);
 }

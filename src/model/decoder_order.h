@@ -16,9 +16,8 @@ struct decoder_order {
     void (*layout)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
     void (*layout_gradient)(const decoder *layer, decoder_workspace *work, arena *space, size_t rows);
 
-    /* One step t, whose rows start at `first` and have their previous state and embedded token. */
-    void (*step)(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t t, size_t first,
-                 size_t rows);
+    /* One step, whose rows start at `first` and have their previous state and embedded token. */
+    void (*step)(const decoder *layer, const weights_view *theta, decoder_workspace *work, size_t first, size_t rows);
 
     /* All steps; backward down to the gates, to attention's queries and keys, and to work->carry at s_0. */
     void (*forward)(const decoder *layer, const weights_view *theta, decoder_workspace *work, const sequences *target);

@@ -115,7 +115,7 @@ typedef struct ensemble_decoding {
     double *normalisers;        /* [width, members] */
     real *logits;               /* [width, V] */
     real *alpha;                /* [width, S] */
-    size_t V, S, rows;
+    size_t V, S, rows;          /* hypotheses now */
 } ensemble_decoding;
 
 static void finish(decoding *base)
@@ -133,10 +133,9 @@ static void finish(decoding *base)
     free(state);
 }
 
-static nmt_status start_members(ensemble_decoding *state, const ensemble *of, const sequences *sources, size_t beam,
+static nmt_status start_members(ensemble_decoding *state, const ensemble *of, const sequences *sources, size_t width,
                                 nmt_error *error)
 {
-    const size_t width = sources->count * beam;
     const char *what = "decoding";
     TRY(memory_new(&state->states, of->count, sizeof *state->states, what, error));
     TRY(memory_new(&state->member_logits, of->count, sizeof *state->member_logits, what, error));
@@ -145,12 +144,12 @@ static nmt_status start_members(ensemble_decoding *state, const ensemble *of, co
     TRY(memory_new(&state->logits, width * state->V, sizeof *state->logits, what, error));
     TRY(memory_new(&state->alpha, width * state->S, sizeof *state->alpha, what, error));
     for (size_t m = 0; m < of->count; m++) {
-        TRY(model_start(of->members[m], sources, beam, &state->states[m], error));
+        TRY(model_start(of->members[m], sources, width, &state->states[m], error));
     }
     return NMT_OK;
 }
 
-static nmt_status start(nmt_model *model, const sequences *sources, size_t beam, decoding **out, nmt_error *error)
+static nmt_status start(nmt_model *model, const sequences *sources, size_t width, decoding **out, nmt_error *error)
 {
     const ensemble *of = model->architecture;
     ensemble_decoding *state;
@@ -159,8 +158,8 @@ static nmt_status start(nmt_model *model, const sequences *sources, size_t beam,
     state->members = of->count;
     state->V = vocabulary_size(model->target_words);
     state->S = sources->steps;
-    state->rows = sources->count;
-    const nmt_status status = start_members(state, of, sources, beam, error);
+    state->rows = sources->count < width ? sources->count : width;
+    const nmt_status status = start_members(state, of, sources, width, error);
     if (status != NMT_OK) {
         finish(&state->base);
         return status;
@@ -271,6 +270,16 @@ static nmt_status reorder(decoding *base, const size_t *parents, size_t count, n
     return NMT_OK;
 }
 
+static nmt_status join(decoding *base, const size_t *sentences, size_t count, nmt_error *error)
+{
+    ensemble_decoding *state = (ensemble_decoding *)base;
+    for (size_t m = 0; m < state->members; m++) {
+        TRY(model_join(state->states[m], sentences, count, error));
+    }
+    state->rows += count;
+    return NMT_OK;
+}
+
 /* ---- the rest of the interface --------------------------------------------------------------------------------------
  */
 
@@ -315,6 +324,7 @@ static const model_interface ensemble_interface = {.name = "ensemble",
                                                    .start = start,
                                                    .step = step,
                                                    .reorder = reorder,
+                                                   .join = join,
                                                    .align = align,
                                                    .quantize = quantize,
                                                    .finish = finish,

@@ -136,9 +136,14 @@ nmt_status model_align(nmt_model *model, const batch *pairs, real *alpha, nmt_er
     return model->interface->align(model, pairs, alpha, error);
 }
 
-nmt_status model_start(nmt_model *model, const sequences *sources, size_t beam, decoding **state, nmt_error *error)
+nmt_status model_start(nmt_model *model, const sequences *sources, size_t width, decoding **state, nmt_error *error)
 {
-    return model->interface->start(model, sources, beam, state, error);
+    return model->interface->start(model, sources, width, state, error);
+}
+
+nmt_status model_join(decoding *state, const size_t *sentences, size_t count, nmt_error *error)
+{
+    return state->interface->join(state, sentences, count, error);
 }
 
 nmt_status model_step(decoding *state, const int32_t *previous, const real **logits, const real **alpha,

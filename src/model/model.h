@@ -3,7 +3,7 @@
  * interface; another architecture is another file behind it.
  *
  *   training:   model_loss_and_gradient
- *   decoding:   model_start -> (model_step [-> model_observe] -> model_reorder)* -> model_finish
+ *   decoding:   model_start -> (model_step [-> model_observe] -> model_reorder [-> model_join])* -> model_finish
  *   aligning:   model_align
  */
 #ifndef MODEL_MODEL_H
@@ -50,7 +50,8 @@ struct model_interface {
     const char *name;
     nmt_status (*loss)(nmt_model *model, const batch *pairs, real *gradient, real scale, uint64_t update,
                        batch_loss *loss, nmt_error *error);
-    nmt_status (*start)(nmt_model *model, const sequences *sources, size_t beam, decoding **state, nmt_error *error);
+    nmt_status (*start)(nmt_model *model, const sequences *sources, size_t width, decoding **state, nmt_error *error);
+    nmt_status (*join)(decoding *state, const size_t *sentences, size_t count, nmt_error *error);
     nmt_status (*step)(decoding *state, const int32_t *previous, const real **logits, const real **alpha,
                        nmt_error *error);
     nmt_status (*reorder)(decoding *state, const size_t *parents, size_t count, nmt_error *error);
@@ -111,11 +112,11 @@ nmt_status model_loss_and_gradient(nmt_model *model, const batch *pairs, real *g
                                    batch_loss *loss, nmt_error *error);
 
 /*
- * Encodes `sources` and starts one hypothesis a sentence, in the order in which the sentences were given to
- * sequences_set (not in packed order), with room for `beam` hypotheses a sentence. Each stands before its first target
- * token. `sources` must outlive the decoding, which is the caller's: model_finish.
+ * Encodes `sources`, with room for `width` hypotheses at a time, and begins one a sentence, in the order in which the
+ * sentences were given to sequences_set (not in packed order), for as many of them as there is room. Each stands before
+ * its first target token. `sources` must outlive the decoding, which is the caller's: model_finish.
  */
-nmt_status model_start(nmt_model *model, const sequences *sources, size_t beam, decoding **state, nmt_error *error);
+nmt_status model_start(nmt_model *model, const sequences *sources, size_t width, decoding **state, nmt_error *error);
 
 /*
  * Feeds the previous token of each hypothesis (TOKEN_START at first) and returns for each the logits of its next token,
@@ -129,8 +130,11 @@ nmt_status model_step(decoding *state, const int32_t *previous, const real **log
 int32_t model_likeliest(const real *logits, size_t words);
 
 /* Between any two steps, also where all stay as they are: hypothesis i goes on as what hypothesis parents[i] became in
- * the step before. `count` may shrink and grow up to sentences times beam. */
+ * the step before. `count` may shrink, to nothing where others join, and grow up to the width. */
 nmt_status model_reorder(decoding *state, const size_t *parents, size_t count, nmt_error *error);
+
+/* Behind the hypotheses that there are, begins one of each of these sentences, by their numbers as they were given. */
+nmt_status model_join(decoding *state, const size_t *sentences, size_t count, nmt_error *error);
 
 /* Teacher forcing: the attention paid at each row of pairs->input, alpha[input.tokens, source.steps], 0 behind a
  * source's end. Row r of step t reads the source of sentence input.order[r]. */

@@ -63,7 +63,7 @@ nmt_status scheduled_sampling(nmt_model *model, const batch *pairs, double share
         free(previous);
         return status;
     }
-    status = model_start(model, &pairs->source, 1, &state, error);
+    status = model_start(model, &pairs->source, pairs->source.count, &state, error);
     if (status == NMT_OK) {
         status =
             decode(state, target, share, vocabulary_size(model->target_words), &generator, id, previous, place, error);

@@ -311,23 +311,36 @@ typedef struct seq2seq_decoding {
     seq2seq_workspace work;
     size_t rows;  /* hypotheses now */
     size_t width; /* room for as many */
-    uint32_t *sentence_spare;
-    real *logits; /* [width,V] */
+    const sequences *sources;
+    uint32_t *spare; /* [width] */
+    real *logits;    /* [width,V] */
 } seq2seq_decoding;
 
 static void decoding_layout(const seq2seq *net, seq2seq_decoding *state, const sequences *sources, size_t width)
 {
     encoder_layout(&net->encoder, &state->work.encoder, &state->space, sources, false);
     decoder_layout(&net->decoder, &state->work.decoder, &state->space, sources, width, width, false);
-    state->sentence_spare = arena_take(&state->space, width, sizeof(uint32_t));
+    state->spare = arena_take(&state->space, width, sizeof(uint32_t));
     state->logits = arena_reals(&state->space, width * net->decoder.readout.vocabulary);
     weights_layout(&state->theta, &state->space, sources->tokens + 2 * width);
 }
 
-static nmt_status start(nmt_model *model, const sequences *sources, size_t beam, decoding **out, nmt_error *error)
+/* Behind a layout, a reorder or other beginnings: those of sentences given to sequences_set as `numbers`, or as 0, 1 ..
+ * where that is NULL. */
+static void begin(seq2seq_decoding *state, const size_t *numbers, size_t count)
+{
+    const seq2seq *net = state->model->architecture;
+    decoder_workspace *work = &state->work.decoder;
+    for (size_t i = 0; i < count; i++) {
+        work->attention.sentence[state->rows + i] = state->sources->row[numbers != NULL ? numbers[i] : i];
+    }
+    decoder_begin(&net->decoder, work, state->rows, count);
+    state->rows += count;
+}
+
+static nmt_status start(nmt_model *model, const sequences *sources, size_t width, decoding **out, nmt_error *error)
 {
     const seq2seq *net = model->architecture;
-    const size_t width = sources->count * beam;
     seq2seq_decoding *state;
     if (width > 1 && model->quantized == NULL) { /* a single row reads a matrix as fast from the block */
         TRY(model_pack(model, error));
@@ -344,16 +357,12 @@ static nmt_status start(nmt_model *model, const sequences *sources, size_t beam,
         return status;
     }
     decoding_layout(net, state, sources, width);
-    state->rows = sources->count;
+    state->sources = sources;
     state->width = width;
-    decoder_workspace *work = &state->work.decoder;
     encoder_forward(&net->encoder, &state->theta, &state->work.encoder, sources);
-    decoder_prepare(&net->decoder, &state->theta, work, sources, state->work.encoder.annotations,
+    decoder_prepare(&net->decoder, &state->theta, &state->work.decoder, sources, state->work.encoder.annotations,
                     state->work.encoder.start);
-    for (size_t i = 0; i < sources->count; i++) {
-        work->attention.sentence[i] = sources->row[i];
-    }
-    decoder_begin(&net->decoder, work, sources->count);
+    begin(state, NULL, sources->count < width ? sources->count : width);
     *out = &state->base;
     return NMT_OK;
 }
@@ -373,24 +382,43 @@ static nmt_status step(decoding *base, const int32_t *previous, const real **log
     return NMT_OK;
 }
 
+static nmt_status check_width(const seq2seq_decoding *state, size_t count, nmt_error *error)
+{
+    return count <= state->width ? NMT_OK
+                                 : error_set(error, NMT_INVALID, "decoding: expected at most %zu hypotheses, found %zu",
+                                             state->width, count);
+}
+
+/* What hypotheses have of their parents; `row` changes places with the spare one. */
+static void inherit(seq2seq_decoding *state, uint32_t **row, const size_t *parents, size_t count)
+{
+    uint32_t *from = *row;
+    for (size_t i = 0; i < count; i++) {
+        state->spare[i] = from[parents[i]];
+    }
+    *row = state->spare;
+    state->spare = from;
+}
+
 /* Every hypothesis takes its parent's state as the one before its next step. */
 static nmt_status reorder(decoding *base, const size_t *parents, size_t count, nmt_error *error)
 {
     seq2seq_decoding *state = (seq2seq_decoding *)base;
-    if (count > state->width) {
-        return error_set(error, NMT_INVALID, "decoding: expected at most %zu hypotheses, found %zu", state->width,
-                         count);
-    }
+    TRY(check_width(state, count, error));
     const seq2seq *net = state->model->architecture;
     decoder_workspace *work = &state->work.decoder;
-    uint32_t *sentence = work->attention.sentence;
     decoder_reorder(&net->decoder, work, parents, count);
-    for (size_t i = 0; i < count; i++) {
-        state->sentence_spare[i] = sentence[parents[i]];
-    }
-    work->attention.sentence = state->sentence_spare;
-    state->sentence_spare = sentence;
+    inherit(state, &work->attention.sentence, parents, count);
+    inherit(state, &work->attention.step, parents, count);
     state->rows = count;
+    return NMT_OK;
+}
+
+static nmt_status join(decoding *base, const size_t *sentences, size_t count, nmt_error *error)
+{
+    seq2seq_decoding *state = (seq2seq_decoding *)base;
+    TRY(check_width(state, state->rows + count, error));
+    begin(state, sentences, count);
     return NMT_OK;
 }
 
@@ -432,6 +460,7 @@ const model_interface seq2seq_interface = {.name = "attentional encoder-decoder"
                                            .start = start,
                                            .step = step,
                                            .reorder = reorder,
+                                           .join = join,
                                            .align = align,
                                            .quantize = quantize,
                                            .observe = observe,
