@@ -245,18 +245,28 @@ static void check_against_script(const fixture *it, size_t sentence, size_t leng
     assert_near(best->log_probability, log_probability, 1e-6);
 }
 
+static void end_after_3_1_and_4(script *played)
+{
+    played->logits[0][2][TOKEN_END] = 5;
+    played->logits[1][0][TOKEN_END] = 5;
+    played->logits[2][3][TOKEN_END] = 5;
+}
+
+static void check_3_1_and_4(const fixture *it)
+{
+    check_against_script(it, 0, 3);
+    check_against_script(it, 1, 1);
+    check_against_script(it, 2, 4);
+}
+
 static void sentences_that_end_leave_the_batch(void **state)
 {
     (void)state;
     fixture it;
     open_search(&it);
-    it.played.logits[0][2][TOKEN_END] = 5;
-    it.played.logits[1][0][TOKEN_END] = 5;
-    it.played.logits[2][3][TOKEN_END] = 5;
+    end_after_3_1_and_4(&it.played);
     run_well(&it);
-    check_against_script(&it, 0, 3);
-    check_against_script(&it, 1, 1);
-    check_against_script(&it, 2, 4);
+    check_3_1_and_4(&it);
     for (size_t i = 0; i < SENTENCES; i++) {
         assert_true(hypothesis_ended(&it.best[i]));
         assert_int_equal(hypothesis_words(&it.best[i]), it.best[i].length - 1);
@@ -276,13 +286,9 @@ static void who_waits_takes_the_place_of_who_ended(void **state)
         fixture it;
         open_search(&it);
         it.options.width = width;
-        it.played.logits[0][2][TOKEN_END] = 5;
-        it.played.logits[1][0][TOKEN_END] = 5;
-        it.played.logits[2][3][TOKEN_END] = 5;
+        end_after_3_1_and_4(&it.played);
         run_well(&it);
-        check_against_script(&it, 0, 3);
-        check_against_script(&it, 1, 1);
-        check_against_script(&it, 2, 4);
+        check_3_1_and_4(&it);
         assert_int_equal(it.played.width, width);
         assert_int_equal(it.played.steps, steps[width - 1]);
         assert_memory_equal(it.played.rows, rows[width - 1], steps[width - 1] * sizeof **rows);

@@ -112,7 +112,7 @@ static nmt_status explain_step(explainer *work, decoding *state, int32_t *token,
 static nmt_status explain_steps(explainer *work, decoding *state, nmt_error *error)
 {
     const search_options usual = {.max_length_ratio = search_length_ratio(work->model->length_ratio),
-                                  .max_length_extra = SEARCH_LENGTH_EXTRA};
+                                  .max_length_extra = search_length_extra(0)};
     const size_t limit = search_length_limit(&usual, work->to->source_count - 1);
     const size_t parent = 0;
     int32_t token = TOKEN_START;

@@ -5,7 +5,13 @@
 
 double search_length_ratio(double of_training_text)
 {
-    return SEARCH_LENGTH_RATIO * fmax(of_training_text, 1);
+    return 3 * fmax(of_training_text, 1);
+}
+
+size_t search_length_extra(size_t min_length)
+{
+    const size_t room = min_length < SIZE_MAX ? min_length + 1 : SIZE_MAX;
+    return room > 10 ? room : 10;
 }
 
 size_t search_length_limit(const search_options *options, size_t source_words)

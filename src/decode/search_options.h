@@ -35,9 +35,9 @@ typedef struct search_options {
 } search_options;
 
 /* Limits where none is asked for: three times what the training text has of target tokens a source token, or three
- * where that is less, and some more. */
-enum { SEARCH_LENGTH_RATIO = 3, SEARCH_LENGTH_EXTRA = 10 };
+ * where that is less; and ten more, or room for `min_length` words and `</s>`. */
 double search_length_ratio(double of_training_text);
+size_t search_length_extra(size_t min_length);
 
 /* Words that a translation of `source_words` words (both without `</s>`) may have:
  * floor(max_length_ratio * source_words) + max_length_extra. */

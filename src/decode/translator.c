@@ -233,37 +233,40 @@ static nmt_status check_options(const nmt_translate_options *chosen, size_t beam
     return NMT_OK;
 }
 
+/* Of `count` sentences. A width of 1 means one by one. */
+static size_t largest_group(const search_options *search, size_t count)
+{
+    const size_t batches = search->width > 1 && search_refills(search) ? group_batches : 1;
+    return search->width < count / batches ? search->width * batches : count;
+}
+
 static nmt_status set_options(translator *work, const nmt_translate_options *options, size_t count, nmt_error *error)
 {
     const nmt_translate_options none = {0};
     const nmt_translate_options *chosen = options != NULL ? options : &none;
     const size_t batch_size = chosen->batch_size > 0 ? chosen->batch_size : default_batch_size;
     const size_t beam = chosen->beam > 0 ? chosen->beam : 1, nbest = chosen->nbest > 0 ? chosen->nbest : 1;
-    const size_t room = chosen->min_length < SIZE_MAX ? chosen->min_length + 1 : SIZE_MAX; /* and `</s>` */
     TRY(check_options(chosen, beam, nbest, error));
     work->replace_unknown = chosen->replace_unknown;
     work->lexicon = chosen->lexicon;
     work->join = chosen->join;
     work->alignment = chosen->alignment;
-    work->search = (search_options){.max_length_ratio = chosen->max_length_ratio > 0
-                                                            ? chosen->max_length_ratio
-                                                            : search_length_ratio(work->model->length_ratio),
-                                    .max_length_extra = chosen->max_length_extra > 0 ? chosen->max_length_extra
-                                                        : room > SEARCH_LENGTH_EXTRA ? room
-                                                                                     : SEARCH_LENGTH_EXTRA,
-                                    .width = batch_size < count ? batch_size : count,
-                                    .beam = beam,
-                                    .nbest = nbest,
-                                    .penalty = chosen->length_penalty,
-                                    .penalty_alpha = chosen->length_alpha,
-                                    .bonus = chosen->length_bonus,
-                                    .min_length = chosen->min_length,
-                                    .no_repeat_ngram = chosen->no_repeat_ngram,
-                                    .ban_unknown = chosen->ban_unknown,
-                                    .alpha = chosen->alignment || chosen->replace_unknown};
-    const bool more = batch_size > 1 && search_refills(&work->search); /* one by one means one by one */
-    const size_t most = !more ? batch_size : batch_size < SIZE_MAX / group_batches ? batch_size * group_batches : count;
-    work->group_size = most < count ? most : count;
+    work->search = (search_options){
+        .max_length_ratio =
+            chosen->max_length_ratio > 0 ? chosen->max_length_ratio : search_length_ratio(work->model->length_ratio),
+        .max_length_extra =
+            chosen->max_length_extra > 0 ? chosen->max_length_extra : search_length_extra(chosen->min_length),
+        .width = batch_size < count ? batch_size : count,
+        .beam = beam,
+        .nbest = nbest,
+        .penalty = chosen->length_penalty,
+        .penalty_alpha = chosen->length_alpha,
+        .bonus = chosen->length_bonus,
+        .min_length = chosen->min_length,
+        .no_repeat_ngram = chosen->no_repeat_ngram,
+        .ban_unknown = chosen->ban_unknown,
+        .alpha = chosen->alignment || chosen->replace_unknown};
+    work->group_size = largest_group(&work->search, count);
     return NMT_OK;
 }
 

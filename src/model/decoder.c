@@ -379,36 +379,40 @@ void decoder_ask_backward(const decoder *layer, const weights_view *theta, decod
     dropped_backward_end(&work->asked, &whole, first, rows);
 }
 
-/* The cell's weights and the embedding, over all rows at once. */
-static void cell_weights(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
-                         const sequences *target)
+/* From the gates' gradient, summed by word, to the matrix that read the embeddings and to the embeddings. */
+static void words_backward(const decoder *layer, const weights_view *theta, real *dtheta, decoder_workspace *work,
+                           const sequences *target)
 {
-    const size_t D = layer->options.hidden, E = layer->options.embedding_size;
-    const size_t N = target->tokens, I = layer->cell.input;
-    real *dgates = work->gradient.input;
-    const columns *dembedded = &work->dembedded, *embedded = &work->word_rows, *fed = &work->cell_fed.seen;
-    const lookup *words = &work->words;
-    real *dW = dtheta + layer->cell.weight_ih;
-    gru_backward_weights(&layer->cell, dtheta, &work->trace, &work->gradient, N);
-    if (layer->fed > 0) {
-        linear_backward_weight(dW + E, I, dgates, 3 * D, fed->data, fed->stride, N, 3 * D, layer->fed);
-    }
-    const columns sums = lookup_sum(words, dgates, 3 * D, 3 * D);
-    linear_backward_weight(dW, I, sums.data, sums.stride, embedded->data, embedded->stride, words->distinct, 3 * D, E);
-    if (words->place != NULL) {
-        memset(work->dword_rows, 0, words->distinct * E * sizeof *work->dword_rows);
-        weights_backward_input(theta, work->dword_rows, E, sums.data, sums.stride, layer->cell.weight_ih, I,
-                               words->distinct, 3 * D, E);
-        embedding_backward(dtheta + layer->embedding, work->dword_rows, E, words->id, words->distinct, E);
+    const size_t D = layer->options.hidden, E = layer->options.embedding_size, I = layer->cell.input;
+    const size_t N = target->tokens, U = work->words.distinct, W = layer->cell.weight_ih;
+    const columns *dembedded = &work->dembedded, *embedded = &work->word_rows;
+    const columns sums = lookup_sum(&work->words, work->gradient.input, 3 * D, 3 * D);
+    linear_backward_weight(dtheta + W, I, sums.data, sums.stride, embedded->data, embedded->stride, U, 3 * D, E);
+    if (work->words.place != NULL) {
+        memset(work->dword_rows, 0, U * E * sizeof *work->dword_rows);
+        weights_backward_input(theta, work->dword_rows, E, sums.data, sums.stride, W, I, U, 3 * D, E);
+        embedding_backward(dtheta + layer->embedding, work->dword_rows, E, work->words.id, U, E);
     } else {
         const columns seen = dropped_backward_begin(&work->cell_embedded, dembedded, 0, N);
-        weights_backward_input(theta, seen.data, seen.stride, dgates, 3 * D, layer->cell.weight_ih, I, N, 3 * D, E);
+        weights_backward_input(theta, seen.data, seen.stride, sums.data, sums.stride, W, I, N, 3 * D, E);
         dropped_backward_end(&work->cell_embedded, dembedded, 0, N);
     }
     if (work->embedding_mask != NULL) {
         dropout_apply(dembedded->data, dembedded->stride, work->embedding_mask, N, E);
     }
     embedding_backward(dtheta + layer->embedding, dembedded->data, dembedded->stride, target->id, N, E);
+}
+
+/* The cell's other weights, over all rows at once. */
+static void cell_weights(const decoder *layer, real *dtheta, const decoder_workspace *work, size_t rows)
+{
+    const size_t D = layer->options.hidden, E = layer->options.embedding_size;
+    const columns *fed = &work->cell_fed.seen;
+    gru_backward_weights(&layer->cell, dtheta, &work->trace, &work->gradient, rows);
+    if (layer->fed > 0) {
+        linear_backward_weight(dtheta + layer->cell.weight_ih + E, layer->cell.input, work->gradient.input, 3 * D,
+                               fed->data, fed->stride, rows, 3 * D, layer->fed);
+    }
 }
 
 /* From the gradient at s_0 of the target's rows to the annotations. */
@@ -454,7 +458,8 @@ void decoder_backward(const decoder *layer, const weights_view *theta, real *dth
         attention_backward_scores(attend, theta, dtheta, dannotations, &work->attention, work->asked.seen.data,
                                   work->asked.seen.stride);
     }
-    cell_weights(layer, theta, dtheta, work, target);
+    cell_weights(layer, dtheta, work, target->tokens);
+    words_backward(layer, theta, dtheta, work, target);
     stack_backward_weights(&layer->above, dtheta, &work->above, target->tokens);
     initial_backward(layer, theta, dtheta, dannotations, work, target->count);
 }
