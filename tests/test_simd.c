@@ -213,6 +213,29 @@ static void test_special_numbers(void **state)
     }
 }
 
+/* ---- which of the clones runs ----------------------------------------------------------------------------------- */
+
+#ifdef SIMD_LEVELS
+/* a·b − c with one rounding where the clone has an instruction for it, with two where it has not. */
+static __attribute__((optimize("fp-contract=fast"), noinline)) SIMD_CLONES double product_less(double a, double b,
+                                                                                               double c)
+{
+    return a * b - c;
+}
+
+static void test_clone_of_the_processor(void **state)
+{
+    (void)state;
+    const double a = 1 + DBL_EPSILON, rounded = a * a;
+#if __GNUC__ >= 12
+    const int fused = __builtin_cpu_supports("x86-64-v3") != 0;
+#else
+    const int fused = __builtin_cpu_supports("avx512f") != 0; /* the clone for AVX2 alone has no such instruction */
+#endif
+    assert_int_equal(product_less(a, a, rounded) != 0, fused);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +244,9 @@ int main(void)
         cmocka_unit_test(test_log),
         cmocka_unit_test(test_logistic),
         cmocka_unit_test(test_special_numbers),
+#ifdef SIMD_LEVELS
+        cmocka_unit_test(test_clone_of_the_processor),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

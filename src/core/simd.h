@@ -14,7 +14,13 @@
 /* The choice among clones runs before the thread sanitizer is ready for it. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) &&  \
     !defined(NMT_PORTABLE) && !defined(__SANITIZE_THREAD__)
-#define SIMD_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define SIMD_LEVELS 1 /* the clones exist */
+/* Named by what they need: a clone named after one maker's processors is refused to another's that could run it. */
+#if __GNUC__ >= 12
+#define SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #if __GLIBC_PREREQ(2, 35)
 __attribute__((simd("notinbranch"))) float tanhf(float);
 __attribute__((simd("notinbranch"))) double tanh(double);
