@@ -4,6 +4,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/arena.h"
@@ -148,6 +151,42 @@ static void test_refusal(void **state)
     arena_free(&space);
 }
 
+/* Whether the system's map of the process marks the memory at `address` for large pages; false too without a map. */
+static bool large_pages_wished(const void *address)
+{
+    char line[512];
+    bool here = false, wished = false;
+    FILE *map = fopen("/proc/self/smaps", "r");
+    while (map != NULL && fgets(line, sizeof line, map) != NULL) {
+        uintptr_t start, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &start, &end) == 2) {
+            here = start <= (uintptr_t)address && (uintptr_t)address < end;
+        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            wished = strstr(line, " hg") != NULL;
+        }
+    }
+    if (map != NULL) {
+        fclose(map);
+    }
+    return wished;
+}
+
+static void test_large_pages(void **state)
+{
+    (void)state;
+    static const size_t sizes[ARRAYS] = {1, 16 << 20, 2, 3};
+    FILE *setting = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (setting == NULL) {
+        skip();
+    }
+    fclose(setting);
+    arena space = {0};
+    unsigned char *arrays[ARRAYS];
+    reserve(&space, arrays, sizes);
+    assert_true(large_pages_wished(arrays[1] + sizes[1] / 2));
+    arena_free(&space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_reals),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_large_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

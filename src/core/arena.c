@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
+
 enum { ALIGNMENT = 64 };
 
 void arena_measure(arena *space)
@@ -30,6 +32,7 @@ nmt_status arena_reserve(arena *space, const char *what, nmt_error *error)
     if (space->base == NULL) {
         return error_set(error, NMT_NO_MEMORY, "out of memory: %s needs %zu bytes", what, needed);
     }
+    memory_prefer_large_pages(space->base, needed);
     space->capacity = needed;
     return NMT_OK;
 }
